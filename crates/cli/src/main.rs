@@ -22,7 +22,7 @@ mod words;
 
 use std::process::ExitCode;
 
-use zdx_config::Env;
+use zdx_config::Environment;
 use zdx_engine::Way;
 use zdx_protocol::display::{plain, sanitize};
 use zdx_protocol::{Open, SessionPick};
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         Ok(line) => line,
         Err(error) => return usage(&error).into(),
     };
-    let env = Env::capture();
+    let env = Environment::capture();
     // From here on only we know them.
     supervisor::scrub_environment();
     let terminal = terminal_of(&env);
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     ending.into()
 }
 
-fn terminal_of(env: &Env) -> Terminal {
+fn terminal_of(env: &Environment) -> Terminal {
     let no_colour = env.first_of(&["NO_COLOR", "AGENT_NO_COLOR"]).is_some();
     Terminal::detect(no_colour, env.get("TERM"))
 }
@@ -81,7 +81,7 @@ fn usage(error: &clap::Error) -> Ending {
         return Ending::Completed;
     }
     let text = error.render();
-    let shown = match terminal_of(&Env::capture()).style.colour {
+    let shown = match terminal_of(&Environment::capture()).style.colour {
         true => sanitize(&text.ansi().to_string()).into_owned(),
         false => plain(&text.to_string()).into_owned(),
     };
@@ -90,7 +90,7 @@ fn usage(error: &clap::Error) -> Ending {
     Ending::Usage
 }
 
-fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
+fn dispatch(mut cli: Cli, env: Environment, terminal: Terminal) -> Result<Ending, Failure> {
     // These two need nothing but the definition of the command line itself.
     match cli.command {
         Some(Command::Completions { shell }) => return commands::completions(shell),
@@ -153,7 +153,7 @@ fn dispatch(mut cli: Cli, env: Env, terminal: Terminal) -> Result<Ending, Failur
 }
 
 /// Another agent, spoken to over ACP.
-fn drive(args: &AcpArgs, env: Env, terminal: Terminal) -> Result<Ending, Failure> {
+fn drive(args: &AcpArgs, env: Environment, terminal: Terminal) -> Result<Ending, Failure> {
     let settings = Settings::resolve(Options::default(), env, terminal)?;
     converse(acp::run(args, &settings))
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use zdx_config::trust::TrustStore;
-use zdx_config::{Env, Flags, Paths};
+use zdx_config::{AppPaths, ConfigFlags, Environment};
 use zdx_engine::PromptHistory;
 use zdx_protocol::{Approval, ErrorKind, Open, SessionPick};
 use zdx_store::SessionStore;
@@ -15,11 +15,11 @@ use crate::terminal::Terminal;
 
 #[derive(Clone)]
 pub struct Settings {
-    pub env: Env,
-    pub paths: Paths,
+    pub env: Environment,
+    pub paths: AppPaths,
     /// Absolute, links followed.
     pub root: PathBuf,
-    pub flags: Flags,
+    pub flags: ConfigFlags,
     pub format: Format,
     /// Lines, also where there is a terminal to draw on.
     pub plain: bool,
@@ -39,9 +39,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn resolve(options: Options, env: Env, terminal: Terminal) -> Result<Self, Failure> {
-        let paths =
-            Paths::from_env(&env).map_err(|error| Failure::Refused(ErrorKind::Config, error.to_string()))?;
+    pub fn resolve(options: Options, env: Environment, terminal: Terminal) -> Result<Self, Failure> {
+        let paths = AppPaths::from_env(&env)
+            .map_err(|error| Failure::Refused(ErrorKind::Config, error.to_string()))?;
         let root = resolve_root(options.root.as_deref())?;
         let open = pick_session(&options)?;
         let approval = pick_approval(&options)?;
@@ -59,7 +59,7 @@ impl Settings {
             remote: pick_backend(options.backend.as_deref())?,
             trust: options.trust,
             terminal,
-            flags: Flags {
+            flags: ConfigFlags {
                 model: options.model,
                 provider: options.provider,
                 system_prompt: options.system_prompt,
@@ -67,7 +67,7 @@ impl Settings {
                 max_tokens: options.max_tokens,
                 max_steps: options.max_steps,
                 approval,
-                ..Flags::default()
+                ..ConfigFlags::default()
             },
         })
     }

@@ -4,15 +4,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use zdx_config::library::{Agents, Places};
-use zdx_config::{Configured, Place, Resolved};
+use zdx_config::library::{AgentLibrary, LibraryFolders};
+use zdx_config::{ConfigLocation, EffectiveConfig, ResolvedConfig};
 use zdx_engine::agents::{Launch, agent_commands};
 use zdx_engine::{
     Asker, GrantStore, GuardSetup, ModelPicker, SessionDigest, Setup, assemble, load_project_context,
     redactor, spawn,
 };
 use zdx_guard::{PolicyContext, folder_grant};
-use zdx_mcp::{Inspection, inspect};
+use zdx_mcp::{ServerInspection, inspect};
 use zdx_models::{Client, Endpoint, ModelError, list_models};
 use zdx_protocol::query::{ModelOffer, SessionSummary};
 use zdx_protocol::redact::Redactor;
@@ -77,27 +77,27 @@ pub fn saved(settings: &Settings) -> Result<Vec<SessionSummary>, Failure> {
     settings.sessions().list(None).map_err(Failure::runtime)
 }
 
-fn place(settings: &Settings) -> Place<'_> {
+fn place(settings: &Settings) -> ConfigLocation<'_> {
     let Settings { paths, env, root, flags, trust, .. } = settings;
-    Place { paths, env, root, flags, trust: *trust }
+    ConfigLocation { paths, env, root, flags, trust: *trust }
 }
 
-pub fn configured(settings: &Settings) -> Result<Configured, Failure> {
-    Configured::read(place(settings)).map_err(Failure::runtime)
+pub fn configured(settings: &Settings) -> Result<EffectiveConfig, Failure> {
+    EffectiveConfig::read(place(settings)).map_err(Failure::runtime)
 }
 
 /// What a session with this configuration would warn of, or why none would start.
-pub fn validate(settings: &Settings, configured: &Configured) -> Result<Vec<String>, Failure> {
+pub fn validate(settings: &Settings, configured: &EffectiveConfig) -> Result<Vec<String>, Failure> {
     zdx_engine::validate(configured, place(settings), settings.agent.as_deref()).map_err(Failure::runtime)
 }
 
 /// Configuration as it is without trust, whatever was trusted: for showing what trust would change.
-pub fn untrusted(settings: &Settings) -> Result<Configured, Failure> {
-    Configured::untrusted(place(settings)).map_err(Failure::runtime)
+pub fn untrusted(settings: &Settings) -> Result<EffectiveConfig, Failure> {
+    EffectiveConfig::untrusted(place(settings)).map_err(Failure::runtime)
 }
 
 /// Configuration, with everything that deserves a notice among its notices.
-fn noticed(settings: &Settings) -> Result<Configured, Failure> {
+fn noticed(settings: &Settings) -> Result<EffectiveConfig, Failure> {
     let mut configured = configured(settings)?;
     let notice = configured.notice();
     configured.resolved.notices.extend(notice);
@@ -108,7 +108,7 @@ fn noticed(settings: &Settings) -> Result<Configured, Failure> {
 pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failure> {
     let configured = noticed(settings)?;
     let trusted = configured.trusted();
-    let Resolved { config, mut notices, .. } = configured.resolved;
+    let ResolvedConfig { config, mut notices, .. } = configured.resolved;
     let (mut context, warnings) = zdx_engine::guard(GuardSetup {
         config: &config,
         root: &settings.root,
@@ -124,8 +124,8 @@ pub fn guard(settings: &Settings) -> Result<(PolicyContext, Vec<String>), Failur
     notices.extend(warnings);
     add_folders(settings, &mut context)?;
     if let Some(agent) = &settings.agent {
-        let places = Places::new(&settings.root, &settings.paths).trusting(trusted);
-        let (agents, told) = Agents::load(&places, &config.agent);
+        let places = LibraryFolders::new(&settings.root, &settings.paths).trusting(trusted);
+        let (agents, told) = AgentLibrary::load(&places, &config.agent);
         notices.extend(told);
         context = zdx_engine::guard_as(context, agent, agents).map_err(Failure::runtime)?;
     }
@@ -145,7 +145,7 @@ fn add_folders(settings: &Settings, context: &mut PolicyContext) -> Result<(), F
 
 /// The system prompt as the model gets it, and what was noticed while putting it together.
 pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failure> {
-    let Resolved { config, mut notices, .. } = noticed(settings)?.resolved;
+    let ResolvedConfig { config, mut notices, .. } = noticed(settings)?.resolved;
     let project = load_project_context(&settings.paths, &settings.root, &config.instructions);
     let prompt = assemble(&config, &settings.root, &project).map_err(Failure::runtime)?;
     notices.extend(project.notices);
@@ -163,7 +163,7 @@ pub struct Account {
 pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
     let configured = noticed(settings)?;
     let explicit_model = configured.explicit_model();
-    let Resolved { config, notices, .. } = configured.resolved;
+    let ResolvedConfig { config, notices, .. } = configured.resolved;
     let mut digest = SessionDigest::new();
     settings.sessions().scan(id, |record| digest.note(record)).map_err(Failure::runtime)?;
     digest.end();
@@ -224,7 +224,10 @@ pub fn launch(settings: &Settings, redactor: Arc<Redactor>) -> Launch {
 }
 
 /// The configured MCP servers, or one of them, started to be looked at.
-pub async fn servers(settings: &Settings, only: Option<&str>) -> Result<(Inspection, Vec<String>), Failure> {
+pub async fn servers(
+    settings: &Settings,
+    only: Option<&str>,
+) -> Result<(ServerInspection, Vec<String>), Failure> {
     let configured = noticed(settings)?;
     let redactor = redactor(&configured.resolved.config, &settings.env, &settings.root);
     let redactor = Arc::new(redactor.map_err(Failure::runtime)?);
@@ -237,7 +240,7 @@ pub async fn servers(settings: &Settings, only: Option<&str>) -> Result<(Inspect
 
 /// What the provider in use offers, and what the configuration has to say.
 pub async fn models(settings: &Settings) -> Result<(Vec<ModelOffer>, Vec<String>), Failure> {
-    let Resolved { config, notices, .. } = noticed(settings)?.resolved;
+    let ResolvedConfig { config, notices, .. } = noticed(settings)?.resolved;
     let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let client = Client::new(config.timeouts);
     let provider = config.provider.clone();

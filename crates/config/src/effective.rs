@@ -5,25 +5,27 @@ use std::path::Path;
 
 use zdx_protocol::{Standing, TrustState, Want};
 
-use crate::paths::{Env, Paths};
-use crate::project_files::Project;
-use crate::settings::{ConfigError, Flags, Layer, ResolveInput, Resolved, Source, resolve};
+use crate::paths::{AppPaths, Environment};
+use crate::project_files::ProjectFiles;
+use crate::settings::{
+    ConfigError, ConfigFlags, ConfigLayer, ResolveInput, ResolvedConfig, ValueSource, resolve,
+};
 use crate::trust::{self, CommandSource, PinnedCommand, TrustStore, TrustedFiles};
 
 /// Where configuration is looked for, and what stands above it.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
-    pub paths: &'a Paths,
-    pub env: &'a Env,
+pub struct ConfigLocation<'a> {
+    pub paths: &'a AppPaths,
+    pub env: &'a Environment,
     /// Canonical.
     pub root: &'a Path,
-    pub flags: &'a Flags,
+    pub flags: &'a ConfigFlags,
     /// The folder's own files are trusted for this run, whatever was said of them.
     pub trust: bool,
 }
 
-pub struct Configured {
-    pub resolved: Resolved,
+pub struct EffectiveConfig {
+    pub resolved: ResolvedConfig,
     pub standing: Standing,
     /// What those files want and do not get; empty once they are trusted.
     pub wants: Vec<Want>,
@@ -31,9 +33,9 @@ pub struct Configured {
     pub files: TrustedFiles,
 }
 
-impl Configured {
-    pub fn read(place: Place<'_>) -> Result<Self, ConfigError> {
-        let project = Project::read(place.paths, place.env, place.root)?;
+impl EffectiveConfig {
+    pub fn read(place: ConfigLocation<'_>) -> Result<Self, ConfigError> {
+        let project = ProjectFiles::read(place.paths, place.env, place.root)?;
         let store = TrustStore::new(place.paths.trust_file());
         let (standing, trouble) = match store.status(place.root, &project.digest()) {
             _ if place.trust => (Standing::Trusted, None),
@@ -46,12 +48,16 @@ impl Configured {
     }
 
     /// As it is without trust, whatever was trusted: for showing what trust would change.
-    pub fn untrusted(place: Place<'_>) -> Result<Self, ConfigError> {
-        Self::standing(place, &Project::read(place.paths, place.env, place.root)?, Standing::Unknown)
+    pub fn untrusted(place: ConfigLocation<'_>) -> Result<Self, ConfigError> {
+        Self::standing(place, &ProjectFiles::read(place.paths, place.env, place.root)?, Standing::Unknown)
     }
 
-    fn standing(place: Place<'_>, project: &Project, standing: Standing) -> Result<Self, ConfigError> {
-        let Place { paths, env, root, flags, .. } = place;
+    fn standing(
+        place: ConfigLocation<'_>,
+        project: &ProjectFiles,
+        standing: Standing,
+    ) -> Result<Self, ConfigError> {
+        let ConfigLocation { paths, env, root, flags, .. } = place;
         let trusted = standing == Standing::Trusted;
         let (config, foreign) = (project.config(), project.foreign());
         let mut resolved =
@@ -77,7 +83,7 @@ impl Configured {
     pub fn pin(&self, key: &[&str], command: CommandSource) -> Option<PinnedCommand> {
         let key: Vec<String> = key.iter().map(|&part| part.to_owned()).collect();
         let layer = self.resolved.origins.get(&key)?.source.layer();
-        (layer == Layer::Project).then(|| self.trusted().pin(command))
+        (layer == ConfigLayer::Project).then(|| self.trusted().pin(command))
     }
 
     /// One line about what is left out, for somebody who is not asked.
@@ -86,7 +92,7 @@ impl Configured {
     }
 
     /// How the files stand, for a person to judge.
-    pub fn state(&self, place: Place<'_>) -> TrustState {
+    pub fn state(&self, place: ConfigLocation<'_>) -> TrustState {
         let store = TrustStore::new(place.paths.trust_file());
         let changed = match self.standing {
             // Should the store be unreadable by now, the question stands without the names.
@@ -100,8 +106,8 @@ impl Configured {
     /// The model that this very command line or its environment asks for, as opposed to a file.
     pub fn explicit_model(&self) -> Option<String> {
         match self.resolved.origins.get(&["model".to_owned()])?.source {
-            Source::Env(_) | Source::Flag(_) => self.resolved.config.model.clone(),
-            Source::Default | Source::File { .. } => None,
+            ValueSource::Env(_) | ValueSource::Flag(_) => self.resolved.config.model.clone(),
+            ValueSource::Default | ValueSource::File { .. } => None,
         }
     }
 }

@@ -8,10 +8,11 @@ mod project_files;
 mod settings;
 pub mod trust;
 
-pub use effective::{Configured, Place};
-pub use paths::{Env, Paths, PathsError};
-pub use project_files::Project;
+pub use effective::{ConfigLocation, EffectiveConfig};
+pub use paths::{AppPaths, AppPathsError, Environment};
+pub use project_files::ProjectFiles;
 pub use settings::{
-    Config, ConfigError, FileRef, Flags, Instruction, Layer, Logs, ResolveInput, Resolved, Setting, Source,
-    SystemPrompt, describe, find_config_file, init_text, password, resolve,
+    Config, ConfigError, ConfigFlags, ConfigLayer, ConfigSetting, FileRef, InstructionSource, LogSettings,
+    ResolveInput, ResolvedConfig, SystemPrompt, ValueSource, describe, find_config_file, init_text, password,
+    resolve,
 };

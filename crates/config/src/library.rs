@@ -10,8 +10,8 @@ pub mod skills;
 mod testing;
 mod yaml;
 
-pub use agents::Agents;
-pub use agents::{AgentProfile, Mode};
-pub use commands::{Commands, Expanded, SlashCommand};
-pub use places::Places;
-pub use skills::Skills;
+pub use agents::AgentLibrary;
+pub use agents::{AgentProfile, AgentRole};
+pub use commands::{CommandLibrary, CustomCommand, ExpandedCommand};
+pub use places::LibraryFolders;
+pub use skills::SkillLibrary;

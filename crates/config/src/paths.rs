@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 
 /// The environment as it was when zdx started. An empty variable counts as not set.
 #[derive(Clone, Default)]
-pub struct Env {
+pub struct Environment {
     vars: HashMap<OsString, OsString>,
 }
 
 /// Values may be keys: only the count is ever shown.
-impl std::fmt::Debug for Env {
+impl std::fmt::Debug for Environment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Env").field("variables", &self.vars.len()).finish()
     }
 }
 
-impl Env {
+impl Environment {
     pub fn capture() -> Self {
         Self { vars: std::env::vars_os().collect() }
     }
@@ -77,7 +77,7 @@ impl Env {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum PathsError {
+pub enum AppPathsError {
     #[error(
         "there is no folder for zdx's files: HOME is not set; set HOME, or ZDX_HOME to a folder of your choice"
     )]
@@ -90,7 +90,7 @@ pub enum PathsError {
 const CONFIG_NAMES: [&str; 3] = ["config.toml", "config.json", "config.jsonc"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Paths {
+pub struct AppPaths {
     base: PathBuf,
     home: Option<PathBuf>,
     /// The global configuration file when a variable names it, with that variable.
@@ -98,8 +98,8 @@ pub struct Paths {
     default_cache: PathBuf,
 }
 
-impl Paths {
-    pub fn from_env(env: &Env) -> Result<Self, PathsError> {
+impl AppPaths {
+    pub fn from_env(env: &Environment) -> Result<Self, AppPathsError> {
         let home = env.home();
         let own = env.get_os("ZDX_HOME").map(|path| absolute(Path::new(path))).transpose()?;
         let under_home = |name: &str| home.as_ref().map(|home| home.join(name));
@@ -108,7 +108,7 @@ impl Paths {
             None => env
                 .absolute("XDG_CONFIG_HOME")
                 .or_else(|| under_home(".config"))
-                .ok_or(PathsError::NoHome)?
+                .ok_or(AppPathsError::NoHome)?
                 .join("zdx"),
         };
         // With a home of its own, zdx leaves nothing anywhere else.
@@ -191,8 +191,8 @@ impl Paths {
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, PathsError> {
-    std::path::absolute(path).map_err(|source| PathsError::Unresolvable { path: path.to_owned(), source })
+fn absolute(path: &Path) -> Result<PathBuf, AppPathsError> {
+    std::path::absolute(path).map_err(|source| AppPathsError::Unresolvable { path: path.to_owned(), source })
 }
 
 #[cfg(test)]
@@ -201,8 +201,8 @@ mod tests {
 
     use super::*;
 
-    fn paths(pairs: &[(&str, &str)]) -> Paths {
-        Paths::from_env(&Env::from_pairs(pairs.iter().copied())).unwrap()
+    fn paths(pairs: &[(&str, &str)]) -> AppPaths {
+        AppPaths::from_env(&Environment::from_pairs(pairs.iter().copied())).unwrap()
     }
 
     #[test]
@@ -220,8 +220,8 @@ mod tests {
 
     #[test]
     fn without_any_home_the_error_names_the_variable_to_set() {
-        let error = Paths::from_env(&Env::from_pairs([("HOME", "")])).unwrap_err();
-        assert!(matches!(error, PathsError::NoHome));
+        let error = AppPaths::from_env(&Environment::from_pairs([("HOME", "")])).unwrap_err();
+        assert!(matches!(error, AppPathsError::NoHome));
         assert!(error.to_string().contains("ZDX_HOME"), "{error}");
     }
 
@@ -251,7 +251,10 @@ mod tests {
     #[test]
     fn variables_that_are_no_text_are_kept_for_paths_and_hidden_from_debug() {
         let strange = OsString::from_vec(vec![b'/', 0xff]);
-        let env = Env::from_pairs([(OsString::from("HOME"), strange.clone()), ("K".into(), "s3cret".into())]);
+        let env = Environment::from_pairs([
+            (OsString::from("HOME"), strange.clone()),
+            ("K".into(), "s3cret".into()),
+        ]);
         assert_eq!(env.get("HOME"), None);
         assert_eq!(env.home(), Some(PathBuf::from(strange)));
         assert!(!format!("{env:?}").contains("s3cret"));

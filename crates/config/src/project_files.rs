@@ -10,15 +10,15 @@ use std::path::Path;
 
 use zdx_protocol::Want;
 
-use crate::library::Places;
-use crate::paths::{Env, Paths};
+use crate::library::LibraryFolders;
+use crate::paths::{AppPaths, Environment};
 use crate::settings::{ConfigBytes, ConfigError, commands, read_foreign, read_project};
 use crate::trust::{ContentHash, TrustedFiles};
 
 /// A project's files as far as trust is concerned: its configuration, what of its commands and agents asks for more than
 /// to be read, and the scripts that any of these name. Read once; what was hashed is what is handed on.
 #[derive(Debug)]
-pub struct Project {
+pub struct ProjectFiles {
     config: Option<ConfigBytes>,
     /// Files of other programs that name MCP servers.
     foreign: Vec<ConfigBytes>,
@@ -28,9 +28,9 @@ pub struct Project {
     notices: Vec<String>,
 }
 
-impl Project {
+impl ProjectFiles {
     /// `root` is canonical. A file that a link leads to from outside is left out, with a notice.
-    pub fn read(paths: &Paths, env: &Env, root: &Path) -> Result<Self, ConfigError> {
+    pub fn read(paths: &AppPaths, env: &Environment, root: &Path) -> Result<Self, ConfigError> {
         let mut notices = Vec::new();
         let config = match read_project(paths, root) {
             Err(error @ ConfigError::Outside { .. }) => {
@@ -52,7 +52,7 @@ impl Project {
             files.add_named(&command);
         }
         let mut project = Self { config, foreign, files, wants: Vec::new(), notices };
-        library::scan(&mut project, &Places::new(root, paths).of_the_project());
+        library::scan(&mut project, &LibraryFolders::new(root, paths).of_the_project());
         Ok(project)
     }
 

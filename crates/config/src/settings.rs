@@ -20,13 +20,13 @@ mod value;
 pub use error::ConfigError;
 pub use layer::find_config_file;
 pub use layer::{ConfigBytes, commands, read_foreign, read_project};
-pub use resolve::Resolved;
+pub use resolve::ResolvedConfig;
 pub use resolve::{ResolveInput, resolve};
 pub use secret::password;
-pub use show::{Setting, describe, init_text};
-pub use source::{FileRef, Instruction, Layer, Source};
-pub use value::Flags;
-pub use value::{Config, Logs, SystemPrompt};
+pub use show::{ConfigSetting, describe, init_text};
+pub use source::{ConfigLayer, FileRef, InstructionSource, ValueSource};
+pub use value::ConfigFlags;
+pub use value::{Config, LogSettings, SystemPrompt};
 
 #[cfg(test)]
 mod tests;

@@ -20,8 +20,8 @@ pub use ring::Ring;
 pub use terminal::TerminalRequest;
 pub use text::{Lines, file_fault, text_of};
 pub use words::{short, stopped};
-use zdx_config::Configured;
-use zdx_config::Env;
+use zdx_config::EffectiveConfig;
+use zdx_config::Environment;
 use zdx_config::trust::{CommandSource, PinnedCommand};
 use zdx_mcp::entry;
 
@@ -80,7 +80,7 @@ impl Agents {
     }
 }
 
-pub fn agent_commands(configured: &Configured, env: &Env) -> Agents {
+pub fn agent_commands(configured: &EffectiveConfig, env: &Environment) -> Agents {
     let mut agents = Agents::default();
     for (name, value) in &configured.resolved.config.acp.agents {
         let path = ["acp", "agents", name].map(str::to_owned);
@@ -102,7 +102,7 @@ pub fn agent_commands(configured: &Configured, env: &Env) -> Agents {
     agents
 }
 
-fn read(name: &str, value: &Value, env: &Env) -> Result<AgentCommand, String> {
+fn read(name: &str, value: &Value, env: &Environment) -> Result<AgentCommand, String> {
     let Value::Object(table) = value else { return Err("it must be a table with a command".to_owned()) };
     let words: Vec<String> =
         entry::command(table)?.iter().map(|word| entry::filled(word, env)).collect::<Result<_, _>>()?;

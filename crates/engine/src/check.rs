@@ -11,11 +11,11 @@ use zdx_protocol::facts::{self, ToolFacts};
 use zdx_protocol::redact::{RedactError, Redactor};
 use zdx_protocol::{Action, Level, Reason, ReasonCode, ToolCode, ToolError, Verdict};
 
-use zdx_tools::registry::Registry;
-use zdx_tools::{Shell, ShellSettings, Todos, ToolContext, task};
+use zdx_tools::registry::ToolRegistry;
+use zdx_tools::{Shell, ShellSettings, TodoList, ToolContext, task};
 use zdx_workspace::Workspace;
 
-static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::standard);
+static TOOLS: LazyLock<ToolRegistry> = LazyLock::new(ToolRegistry::standard);
 
 type ActionOf = fn(Map<String, Value>) -> Result<Action, ToolError>;
 
@@ -87,7 +87,7 @@ impl Checker {
         let tools = ToolContext {
             workspace: seen(&cx),
             shell: Arc::new(shell),
-            todos: Arc::new(Todos::new(Vec::new())),
+            todos: Arc::new(TodoList::new(Vec::new())),
             timeout: None,
         };
         Ok(Self { cx, tools })

@@ -30,7 +30,7 @@ use crate::turn;
 pub(crate) use aside::{Aside, failed};
 pub(crate) use inbox::Inbox;
 use intake::Work;
-use zdx_config::library::Expanded;
+use zdx_config::library::ExpandedCommand;
 
 pub(crate) struct Engine {
     emit: Emitter,
@@ -345,7 +345,7 @@ async fn answer(backend: &mut Backend, work: Work, io: &TurnIo) -> TurnSummary {
 
 /// Runs the commands inside a slash command, each through the guard; what is refused says so in its place. The text, and
 /// how many were denied.
-async fn fill(expanded: &Expanded, io: &TurnIo) -> (String, u32) {
+async fn fill(expanded: &ExpandedCommand, io: &TurnIo) -> (String, u32) {
     let (mut outputs, mut denied) = (Vec::new(), 0);
     for (n, command) in expanded.shells().enumerate() {
         let id = format!("slash-{}-{n}", io.emit.transcript().turns);

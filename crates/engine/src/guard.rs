@@ -10,9 +10,9 @@ use zdx_protocol::Approval;
 
 use crate::grants::GrantStore;
 use crate::persona::{PersonaError, Personas};
-use zdx_config::Env;
-use zdx_config::library::Agents;
-use zdx_config::{Config, Layer};
+use zdx_config::Environment;
+use zdx_config::library::AgentLibrary;
+use zdx_config::{Config, ConfigLayer};
 use zdx_tools::child_variables;
 
 /// Where decisions are made, and for whom.
@@ -20,7 +20,7 @@ pub struct GuardSetup<'a> {
     pub config: &'a Config,
     /// Canonical.
     pub root: &'a Path,
-    pub env: &'a Env,
+    pub env: &'a Environment,
     /// zdx's own folder.
     pub base: &'a Path,
     pub grants: &'a GrantStore,
@@ -38,7 +38,7 @@ pub fn guard(setup: GuardSetup<'_>) -> Result<(PolicyContext, Vec<String>), Rule
     let mut warnings = Vec::new();
     let mut rules = Rules::base();
     // Layer by layer, so that a later one has the last word. In a layer, what a list allows is the more explicit word.
-    for which in [Layer::Global, Layer::Project] {
+    for which in [ConfigLayer::Global, ConfigLayer::Project] {
         for layer in config.permission.iter().filter(|layer| layer.source.layer() == which) {
             warnings.extend(rules.add(&LayerSource {
                 origin: layer.source.to_string(),
@@ -80,7 +80,11 @@ pub fn guard(setup: GuardSetup<'_>) -> Result<(PolicyContext, Vec<String>), Rule
 }
 
 /// The same context for somebody who works as this agent.
-pub fn guard_as(context: PolicyContext, agent: &str, agents: Agents) -> Result<PolicyContext, PersonaError> {
+pub fn guard_as(
+    context: PolicyContext,
+    agent: &str,
+    agents: AgentLibrary,
+) -> Result<PolicyContext, PersonaError> {
     let rules = Rules::clone(&context.rules);
     let persona = Personas { agents, system: String::new(), rules }.primary(agent)?;
     Ok(PolicyContext { rules: persona.rules, ..context })

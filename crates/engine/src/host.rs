@@ -19,10 +19,10 @@ use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::setup::Setup;
 use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
 use zdx_config::ConfigError;
-use zdx_config::Configured;
+use zdx_config::EffectiveConfig;
 use zdx_config::trust::{ContentHash, TrustError};
-use zdx_mcp::Servers;
-use zdx_store::{self, FindError, ForkError, SessionId, SessionKind, SessionStore};
+use zdx_mcp::ServerSet;
+use zdx_store::{self, SessionFindError, SessionForkError, SessionId, SessionKind, SessionStore};
 
 /// Starts an engine. It has no session before one is opened.
 pub fn spawn(setup: Setup) -> EngineHandle {
@@ -70,7 +70,7 @@ struct Host {
     /// Questions of all sessions: an answer that comes late must not meet another question of the same number.
     approvals: Approvals,
     /// The servers of the session that is open, or was last.
-    servers: Option<Arc<Servers>>,
+    servers: Option<Arc<ServerSet>>,
 }
 
 /// Why no session was opened.
@@ -81,9 +81,9 @@ enum OpenError {
     #[error(transparent)]
     Trust(#[from] TrustError),
     #[error(transparent)]
-    Find(#[from] FindError),
+    Find(#[from] SessionFindError),
     #[error(transparent)]
-    Fork(#[from] ForkError),
+    Fork(#[from] SessionForkError),
     #[error(transparent)]
     Start(#[from] StartError),
     #[error("{words}; the latest that is free: `{program} --session {id}`")]
@@ -258,7 +258,7 @@ impl Host {
     /// Who wanted to go on with the latest, and cannot, hears which one he can.
     fn or_next(&self, error: OpenError, root: Option<&Path>) -> OpenError {
         match &error {
-            OpenError::Start(StartError::Session(in_use @ zdx_store::OpenError::InUse(_))) => {
+            OpenError::Start(StartError::Session(in_use @ zdx_store::SessionOpenError::InUse(_))) => {
                 let words = in_use.to_string();
                 match self.store().latest_free(root, self.kind()) {
                     Some(id) => OpenError::InUse { words, program: self.program(), id },
@@ -280,7 +280,7 @@ impl Host {
 
     /// The open session under another configuration: nothing of the conversation is lost, whether it is saved or not, and
     /// what the user chose in it stays chosen. Should it not come up again, it goes on as it was.
-    async fn go_on(&mut self, configured: Configured, past: Vec<Event>) -> Result<(), OpenError> {
+    async fn go_on(&mut self, configured: EffectiveConfig, past: Vec<Event>) -> Result<(), OpenError> {
         let Some(mut before) = self.session.take() else { return Ok(()) };
         let (log, transcript) = before.emit().hand_over();
         let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
@@ -366,7 +366,7 @@ impl Host {
         Err(OpenError::Abandoned(instead))
     }
 
-    async fn begin(&mut self, target: Target, configured: Configured) -> Result<(), OpenError> {
+    async fn begin(&mut self, target: Target, configured: EffectiveConfig) -> Result<(), OpenError> {
         if let SessionChoice::Existing(id) = target.choice
             && self.session.as_ref().is_some_and(|open| open.queries().saved == Some(id))
         {
@@ -388,7 +388,7 @@ impl Host {
     }
 
     /// A session put together, while a way out stays open.
-    async fn start(&mut self, target: Target, configured: Configured) -> Result<Started, OpenError> {
+    async fn start(&mut self, target: Target, configured: EffectiveConfig) -> Result<Started, OpenError> {
         let opening = start::start(Beginning {
             setup: Arc::clone(&self.setup),
             root: target.root,

@@ -64,7 +64,7 @@ pub mod testing {
     pub use crate::backend::{BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, SessionModes};
     pub use crate::call::{TurnIo, TurnResult};
     pub use crate::host::spawn_scripted;
-    pub use zdx_tools::registry::Registry;
-    pub use zdx_tools::{RunContext, Todos, ToolContext};
+    pub use zdx_tools::registry::ToolRegistry;
+    pub use zdx_tools::{TodoList, ToolContext, ToolRunContext};
     pub use zdx_workspace::text::LIMIT;
 }

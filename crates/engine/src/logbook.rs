@@ -6,8 +6,8 @@ use std::path::Path;
 
 use zdx_protocol::{Event, NoticeLevel, record};
 
-use zdx_config::Logs;
-use zdx_store::Rotating;
+use zdx_config::LogSettings;
+use zdx_store::RotatingFile;
 
 const LONGEST: usize = 2_000;
 const HELD: usize = 16 << 10;
@@ -22,7 +22,7 @@ enum Level {
 }
 
 pub struct Logbook {
-    log: Rotating,
+    log: RotatingFile,
     most: Level,
     broken: bool,
     /// Lines from before anything was said: a session in which nothing is leaves no file.
@@ -31,7 +31,7 @@ pub struct Logbook {
 
 impl Logbook {
     /// None where nothing is to be written: logs are off, or the session is not saved.
-    pub fn beside(folder: Option<&Path>, settings: &Logs) -> Option<Self> {
+    pub fn beside(folder: Option<&Path>, settings: &LogSettings) -> Option<Self> {
         let most = match settings.level.as_str() {
             "error" => Level::Error,
             "warn" => Level::Warn,
@@ -39,7 +39,7 @@ impl Logbook {
             "debug" | "trace" => Level::Debug,
             _ => return None,
         };
-        let log = Rotating::new(folder?.join("log"), settings.max_bytes, settings.files);
+        let log = RotatingFile::new(folder?.join("log"), settings.max_bytes, settings.files);
         Some(Self { log, most, broken: false, held: Some(String::new()) })
     }
 
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_log_is_bounded_and_rotated() {
         let dir = tempfile::tempdir().unwrap();
-        let settings = Logs { level: "info".to_owned(), max_bytes: 4096, files: 3 };
+        let settings = LogSettings { level: "info".to_owned(), max_bytes: 4096, files: 3 };
         let mut log = Logbook::beside(Some(&dir.path().join("s")), &settings).unwrap();
         log.note(&Event::TurnStarted { turn: 1, prompt: "p".to_owned() });
         for n in 0..400 {
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn the_level_decides_and_off_writes_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let at = |level: &str| Logs { level: level.to_owned(), max_bytes: 1 << 20, files: 2 };
+        let at = |level: &str| LogSettings { level: level.to_owned(), max_bytes: 1 << 20, files: 2 };
         assert!(Logbook::beside(Some(dir.path()), &at("off")).is_none());
         assert!(Logbook::beside(None, &at("info")).is_none());
         let mut log = Logbook::beside(Some(dir.path()), &at("error")).unwrap();

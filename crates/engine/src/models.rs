@@ -10,12 +10,12 @@ use zdx_models::{
 };
 
 use zdx_config::Config;
-use zdx_config::Env;
+use zdx_config::Environment;
 
 /// Turns a model's name into a place to send requests to, with the session's config and environment.
 pub struct ModelPicker {
     config: Arc<Config>,
-    env: Env,
+    env: Environment,
     catalogue: Catalogue,
 }
 
@@ -23,7 +23,7 @@ pub struct ModelPicker {
 const UNNAMED: &str = "local";
 
 /// Chat Completions is what every server speaks that somebody just names the address of.
-fn unnamed_provider(config: &Config, env: &Env) -> ProviderEntry {
+fn unnamed_provider(config: &Config, env: &Environment) -> ProviderEntry {
     let is_set = |name: &str| env.get(name).is_some_and(|value| !value.trim().is_empty());
     // A key goes along with the address that is spelled like it, and to no other.
     let dashscope = !is_set("ZDX_BASE_URL") && is_set("AGENT_BASE_URL");
@@ -47,7 +47,7 @@ pub struct Chosen {
 }
 
 impl ModelPicker {
-    pub fn new(config: Arc<Config>, env: Env) -> Result<Self, ModelError> {
+    pub fn new(config: Arc<Config>, env: Environment) -> Result<Self, ModelError> {
         let mut configured: BTreeMap<String, ProviderEntry> =
             config.providers.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect();
         let unnamed = configured.remove(UNNAMED).unwrap_or_default();

@@ -11,17 +11,17 @@ use zdx_protocol::{Action, Level, ToolSpec};
 use crate::in_force::Lent;
 use crate::skill_tool::SkillTool;
 use zdx_config::library::agents::ToolSet;
-use zdx_config::library::{AgentProfile, Agents, Mode, Skills};
-use zdx_mcp::{Servers, Shelf};
-use zdx_tools::registry::Registry;
-use zdx_tools::task::{Launcher, Task};
+use zdx_config::library::{AgentLibrary, AgentProfile, AgentRole, SkillLibrary};
+use zdx_mcp::{McpToolCatalog, ServerSet};
+use zdx_tools::registry::ToolRegistry;
+use zdx_tools::task::{SubagentLauncher, TaskTool};
 
 /// The agent a session starts with when nobody names one.
 pub(crate) const DEFAULT: &str = "build";
 
 /// What all agents of a session are made from.
 pub(crate) struct Personas {
-    pub agents: Agents,
+    pub agents: AgentLibrary,
     /// The system prompt without any agent's.
     pub system: String,
     /// The rules of configuration, without any agent's.
@@ -30,14 +30,14 @@ pub(crate) struct Personas {
 
 /// What there is to offer beside the tools that every session has. Who is at work is offered what his rules do not deny.
 pub(crate) struct Offer {
-    pub skills: Arc<Skills>,
+    pub skills: Arc<SkillLibrary>,
     pub lent: Lent,
-    pub servers: Arc<Servers>,
+    pub servers: Arc<ServerSet>,
 }
 
 impl Offer {
-    pub(crate) fn tools(&self, persona: &Persona) -> Registry {
-        let mut registry = Registry::standard();
+    pub(crate) fn tools(&self, persona: &Persona) -> ToolRegistry {
+        let mut registry = ToolRegistry::standard();
         let rules = &persona.rules;
         let allowed = |skill: &str| rules.named(SKILL.permission.key, &[skill]).level != Level::Deny;
         if let Some(skill) = SkillTool::new(&self.skills, allowed, self.lent.clone()) {
@@ -50,10 +50,14 @@ impl Offer {
     }
 
     /// And the agents that may be launched.
-    pub(crate) fn tools_and_tasks(&self, persona: &Persona, launcher: Arc<dyn Launcher>) -> Registry {
+    pub(crate) fn tools_and_tasks(
+        &self,
+        persona: &Persona,
+        launcher: Arc<dyn SubagentLauncher>,
+    ) -> ToolRegistry {
         let mut registry = self.tools(persona);
         let allowed = |agent: &str| persona.rules.named(TASK.permission.key, &[agent]).level != Level::Deny;
-        if let Some(task) = Task::new(launcher, allowed) {
+        if let Some(task) = TaskTool::new(launcher, allowed) {
             registry.add(Arc::new(task));
         }
         registry
@@ -86,7 +90,7 @@ pub enum PersonaError {
 impl Personas {
     /// An agent the user talks to.
     pub(crate) fn primary(&self, name: &str) -> Result<Persona, PersonaError> {
-        let profile = self.find(name, Mode::Primary)?;
+        let profile = self.find(name, AgentRole::Primary)?;
         let mut rules = self.rules.clone();
         for table in &profile.permission {
             add_layer(&mut rules, &profile, &table.value, table.scope.may_grant())?;
@@ -96,7 +100,7 @@ impl Personas {
 
     /// An agent that another one launches, under that one's rules: its own can only raise them.
     pub(crate) fn subagent(&self, name: &str, under: &Rules) -> Result<Persona, PersonaError> {
-        let profile = self.find(name, Mode::Subagent)?;
+        let profile = self.find(name, AgentRole::Subagent)?;
         let mut rules = under.clone();
         for table in &profile.permission {
             add_layer(&mut rules, &profile, &table.value, false)?;
@@ -106,12 +110,12 @@ impl Personas {
 
     /// Name and purpose of everyone a model may launch.
     pub(crate) fn launchable(&self) -> Vec<(&str, &str)> {
-        let names = self.agents.names(Mode::Subagent);
+        let names = self.agents.names(AgentRole::Subagent);
         let described = names.into_iter().filter_map(|name| self.agents.get(name));
         described.map(|agent| (agent.name.as_str(), agent.description.as_str())).collect()
     }
 
-    fn find(&self, name: &str, mode: Mode) -> Result<AgentProfile, PersonaError> {
+    fn find(&self, name: &str, mode: AgentRole) -> Result<AgentProfile, PersonaError> {
         let agent = self.agents.get(name).filter(|agent| !agent.hidden && agent.mode.serves(mode));
         let name = || name.to_owned();
         agent.cloned().ok_or_else(|| match self.agents.refused(&name()) {
@@ -141,7 +145,7 @@ impl Personas {
 
 impl Persona {
     /// What its model is told of, in the registry's order.
-    pub fn tools(&self, registry: &Registry) -> Vec<ToolSpec> {
+    pub fn tools(&self, registry: &ToolRegistry) -> Vec<ToolSpec> {
         let offered = |spec: &ToolSpec| self.has(&spec.name) && !self.never_may(&spec.name);
         registry.specs().into_iter().filter(offered).collect()
     }
@@ -154,14 +158,14 @@ impl Persona {
     }
 
     /// What it has of the tools that servers bring: what its rules do not deny, and its list of tools names.
-    pub(crate) fn shelf(&self, servers: &Arc<Servers>) -> Shelf {
+    pub(crate) fn shelf(&self, servers: &Arc<ServerSet>) -> McpToolCatalog {
         let (tools, rules) = (self.tools.clone(), Arc::clone(&self.rules));
         let may = move |name: &str, server: &str, tool: &str| {
             let spellings = [format!("{server}__{tool}"), format!("{server}/{tool}")];
             let ruling = rules.named(Action::MCP_KEY, &spellings.each_ref().map(String::as_str));
             tools.enabled(name) && ruling.level != Level::Deny
         };
-        Shelf::new(Arc::clone(servers), Box::new(may))
+        McpToolCatalog::new(Arc::clone(servers), Box::new(may))
     }
 
     /// Whether it may use a tool at all; a model may call what it was not told of.

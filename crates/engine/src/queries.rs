@@ -33,12 +33,12 @@ use crate::persona::Personas;
 use crate::prompt_history::PromptHistory;
 use crate::session_check::SessionCheck;
 use crate::setup::Setup;
-use zdx_config::Configured;
-use zdx_config::library::{Commands, Mode, Skills};
-use zdx_config::{Resolved, describe};
-use zdx_mcp::Servers;
-use zdx_store::{FindError, OpenError, SessionId, SessionStore, is_same_root};
-use zdx_tools::Todos;
+use zdx_config::EffectiveConfig;
+use zdx_config::library::{AgentRole, CommandLibrary, SkillLibrary};
+use zdx_config::{ResolvedConfig, describe};
+use zdx_mcp::ServerSet;
+use zdx_store::{SessionFindError, SessionId, SessionOpenError, SessionStore, is_same_root};
+use zdx_tools::TodoList;
 use zdx_workspace::Workspace;
 use zdx_workspace::spill::SpillFolder;
 
@@ -47,14 +47,14 @@ pub(crate) struct Queries {
     pub setup: Arc<Setup>,
     pub root: PathBuf,
     pub workspace: Arc<Workspace>,
-    pub resolved: Resolved,
+    pub resolved: ResolvedConfig,
     pub emit: Emitter,
     pub backend: watch::Receiver<BackendInfo>,
     pub model_lister: Option<ModelLister>,
     pub personas: Arc<Personas>,
-    pub skills: Arc<Skills>,
-    pub commands: Arc<Commands>,
-    pub todos: Arc<Todos>,
+    pub skills: Arc<SkillLibrary>,
+    pub commands: Arc<CommandLibrary>,
+    pub todos: Arc<TodoList>,
     pub policy: InForce,
     pub grants: Granted,
     pub check: Option<Arc<SessionCheck>>,
@@ -67,7 +67,7 @@ pub(crate) struct Queries {
     pub completer: Completer,
     /// The agent at work.
     pub agent: Mutex<String>,
-    pub servers: Arc<Servers>,
+    pub servers: Arc<ServerSet>,
 }
 
 /// Why there is nothing to run or to answer.
@@ -173,7 +173,7 @@ impl Queries {
             name: agent.name.clone(),
             description: agent.description.clone(),
             in_use: agent.name == at_work,
-            primary: agent.mode.serves(Mode::Primary),
+            primary: agent.mode.serves(AgentRole::Primary),
         });
         Ok(info.collect())
     }
@@ -215,7 +215,7 @@ impl Queries {
     fn completions(&self, question: u64, line: &str, cursor: usize) -> Completions {
         let ours = || {
             let agents = self.personas.agents.iter();
-            let agents = agents.filter(|agent| !agent.hidden && agent.mode.serves(Mode::Primary));
+            let agents = agents.filter(|agent| !agent.hidden && agent.mode.serves(AgentRole::Primary));
             agents.map(|agent| Name::new(&agent.name, &agent.description)).collect()
         };
         let backend = self.backend.borrow().clone();
@@ -284,9 +284,9 @@ impl Queries {
     fn trust(&self) -> Result<Reply, NoAnswer> {
         let place = self.setup.place(&self.root);
         let failed = |error| NoAnswer::new(ErrorKind::Config, error);
-        let state = Configured::read(place).map_err(failed)?.state(place);
+        let state = EffectiveConfig::read(place).map_err(failed)?.state(place);
         // What they want is worth knowing when they get it, too.
-        let wants = Configured::untrusted(place).map_err(failed)?.wants;
+        let wants = EffectiveConfig::untrusted(place).map_err(failed)?.wants;
         Ok(Reply::Trust(TrustState { wants, ..state }))
     }
 
@@ -308,7 +308,7 @@ impl Queries {
     }
 
     fn config(&self) -> Vec<Setting> {
-        let setting = |setting: zdx_config::Setting| Setting {
+        let setting = |setting: zdx_config::ConfigSetting| Setting {
             key: setting.key,
             value: setting.value,
             source: setting.source.to_string(),
@@ -358,12 +358,12 @@ impl Queries {
     /// Whether it is worth leaving this session for what is wanted. What can be told by a look at names is told here, before
     /// anything is interrupted.
     pub(crate) fn may_open(&self, open: &Open) -> Result<(), NoAnswer> {
-        let failed = |error: FindError| NoAnswer::new(ErrorKind::Session, error);
+        let failed = |error: SessionFindError| NoAnswer::new(ErrorKind::Session, error);
         match open {
             Open::New | Open::Resume(SessionPick::Latest | SessionPick::LatestHere) => Ok(()),
             Open::Resume(SessionPick::Id(prefix)) => match self.store().find(prefix).map_err(failed)? {
                 id if self.saved != Some(id) && self.store().is_in_use(id) => {
-                    Err(NoAnswer::new(ErrorKind::Session, OpenError::InUse(id)))
+                    Err(NoAnswer::new(ErrorKind::Session, SessionOpenError::InUse(id)))
                 }
                 _ => Ok(()),
             },

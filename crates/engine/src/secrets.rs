@@ -11,7 +11,7 @@ use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, names_se
 use zdx_protocol::{CheckResult, Decision, Event, Message, Part, Preview, Reasoning, Role, ToolOutput};
 
 pub(crate) use self::live::LiveMasks;
-use zdx_config::Env;
+use zdx_config::Environment;
 use zdx_config::{Config, password};
 use zdx_workspace::own_files::read_regular;
 
@@ -43,7 +43,7 @@ pub enum SecretsError {
 }
 
 /// Knows the keys of every provider, what else in the environment is called a secret, and the project's `.env` values.
-pub fn redactor(config: &Config, env: &Env, root: &Path) -> Result<Redactor, SecretsError> {
+pub fn redactor(config: &Config, env: &Environment, root: &Path) -> Result<Redactor, SecretsError> {
     let configured: BTreeMap<_, _> =
         config.providers.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect();
     let catalogue = Catalogue::with(&configured)?;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use zdx_protocol::{CheckChoice, CheckGrant, CheckStanding, CheckState};
 
 use crate::grants::Granted;
-use zdx_config::Configured;
+use zdx_config::EffectiveConfig;
 use zdx_config::trust::{CommandSource, ContentHash, PinnedCommand, named_files};
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) enum CheckDecision {
 impl SessionCheck {
     /// Returns the configured command, or with `guess` one that suits the files of the folder.
     pub(crate) fn choose(
-        configured: &Configured,
+        configured: &EffectiveConfig,
         root: &Path,
         grants: &Granted,
         guess: bool,

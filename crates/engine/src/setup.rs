@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use zdx_protocol::EditorFiles;
 
-use zdx_config::Flags;
-use zdx_config::Place;
-use zdx_config::{Env, Paths};
+use zdx_config::ConfigFlags;
+use zdx_config::ConfigLocation;
+use zdx_config::{AppPaths, Environment};
 
 /// Everything a front end decides once.
 pub struct Setup {
-    pub paths: Paths,
-    pub env: Env,
+    pub paths: AppPaths,
+    pub env: Environment,
     /// Canonical. `Open::Root` leaves it for another.
     pub root: PathBuf,
-    pub flags: Flags,
+    pub flags: ConfigFlags,
     /// `--agent`.
     pub agent: Option<String>,
     /// `--backend acp:NAME`: another agent answers in place of a model.
@@ -40,7 +40,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    pub fn place<'a>(&'a self, root: &'a Path) -> Place<'a> {
-        Place { paths: &self.paths, env: &self.env, root, flags: &self.flags, trust: self.trust }
+    pub fn place<'a>(&'a self, root: &'a Path) -> ConfigLocation<'a> {
+        ConfigLocation { paths: &self.paths, env: &self.env, root, flags: &self.flags, trust: self.trust }
     }
 }

@@ -10,9 +10,9 @@ use zdx_protocol::facts::{LIST, SKILL};
 use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolSpec, path_text};
 
 use crate::in_force::Lent;
-use zdx_config::library::Skills;
-use zdx_tools::input::{Input, invalid};
-use zdx_tools::{Prepared, RunContext, Tool, ToolContext, off_thread};
+use zdx_config::library::SkillLibrary;
+use zdx_tools::input::{ToolInput, invalid};
+use zdx_tools::{PreparedCall, Tool, ToolContext, ToolRunContext, off_thread};
 use zdx_workspace::text::LIMIT;
 
 /// Of the catalogue in the tool's description, which every request carries.
@@ -22,14 +22,14 @@ const MOST_NAMES: usize = 64;
 
 pub(crate) struct SkillTool {
     spec: ToolSpec,
-    skills: Arc<Skills>,
+    skills: Arc<SkillLibrary>,
     lent: Lent,
 }
 
 impl SkillTool {
     /// None when there is no skill that a model may load: then there is no such tool. `allowed` is what
     /// `permission.skill` does not deny.
-    pub(crate) fn new(skills: &Skills, allowed: impl Fn(&str) -> bool, lent: Lent) -> Option<Self> {
+    pub(crate) fn new(skills: &SkillLibrary, allowed: impl Fn(&str) -> bool, lent: Lent) -> Option<Self> {
         let skills = skills.for_model(allowed);
         if skills.is_empty() {
             return None;
@@ -52,13 +52,13 @@ impl SkillTool {
         Some(Self { spec, skills: Arc::new(skills), lent })
     }
 
-    fn list(&self) -> Prepared {
+    fn list(&self) -> PreparedCall {
         let skills = Arc::clone(&self.skills);
-        let run = move |_: RunContext| {
+        let run = move |_: ToolRunContext| {
             let data = json!({"count": skills.iter().count(), "skills": skills.catalogue(LIMIT)});
             async move { Ok(data).into() }.boxed()
         };
-        Prepared {
+        PreparedCall {
             action: look(),
             preview: Preview::None,
             doomed: None,
@@ -90,7 +90,7 @@ fn look() -> Action {
 
 /// The skill that is wanted; none when all are to be listed.
 fn named(input: Map<String, Value>) -> Result<Option<String>, ToolError> {
-    let name = Input::new(&SKILL, input).optional_text("name")?.unwrap_or_default();
+    let name = ToolInput::new(&SKILL, input).optional_text("name")?.unwrap_or_default();
     let name = name.trim().trim_start_matches('/');
     if name.len() > 256 {
         return Err(invalid("`name` is no skill's name"));
@@ -103,13 +103,13 @@ impl Tool for SkillTool {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<Prepared, ToolError> {
+    fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<PreparedCall, ToolError> {
         let Some(name) = named(input)? else { return Ok(self.list()) };
         let skill = self.skills.get(&name).ok_or_else(|| self.unknown(&name))?.clone();
         let action = Action::Skill { name: skill.name.clone() };
         let preview = Preview::Text { text: format!("{}\n{}", skill.description, skill.file.display()) };
         let lent = self.lent.clone();
-        let run = move |run: RunContext| {
+        let run = move |run: ToolRunContext| {
             off_thread(run, move || {
                 let content = skill
                     .content()
@@ -120,7 +120,7 @@ impl Tool for SkillTool {
             })
             .boxed()
         };
-        Ok(Prepared { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
+        Ok(PreparedCall { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
     }
 }
 

@@ -40,20 +40,20 @@ use crate::subagent::Subagents;
 pub(crate) use announcement::Announcement;
 use opened::OpenedSession;
 use zdx_config::Config;
-use zdx_config::Configured;
-use zdx_config::library::{Agents, Commands, Places, Skills};
-use zdx_mcp::{Ground, Manner, Plan, Servers};
-use zdx_store::Cache;
-use zdx_store::{OpenError, SessionId, SessionLog, SessionStore};
+use zdx_config::EffectiveConfig;
+use zdx_config::library::{AgentLibrary, CommandLibrary, LibraryFolders, SkillLibrary};
+use zdx_mcp::{ConnectMode, ServerEnvironment, ServerPlan, ServerSet};
+use zdx_store::DiskCache;
+use zdx_store::{SessionId, SessionLog, SessionOpenError, SessionStore};
 use zdx_tools::shell::{Shell, ShellSettings};
-use zdx_tools::{Todos, ToolContext};
+use zdx_tools::{TodoList, ToolContext};
 use zdx_workspace::workspace::Workspace;
 
 /// What a session begins with.
 pub(crate) struct Beginning {
     pub setup: Arc<Setup>,
     pub root: PathBuf,
-    pub configured: Configured,
+    pub configured: EffectiveConfig,
     pub session: SessionChoice,
     /// From the session before, if this one goes on with what was chosen there.
     pub carried: Option<Carried>,
@@ -62,7 +62,7 @@ pub(crate) struct Beginning {
     pub events: mpsc::Sender<Event>,
     pub approvals: Approvals,
     /// The servers that run already, if any: they stay where the same ones are wanted.
-    pub servers: Option<Arc<Servers>>,
+    pub servers: Option<Arc<ServerSet>>,
     /// Who answers instead of a model; tests have one that follows a script.
     pub scripted: Option<Backend>,
 }
@@ -102,7 +102,7 @@ pub(crate) enum StartError {
     #[error("{0}; `--agent NAME` goes on with this session as another agent")]
     RecordedAgent(PersonaError),
     #[error(transparent)]
-    Session(#[from] OpenError),
+    Session(#[from] SessionOpenError),
     #[error(transparent)]
     Prompt(#[from] PromptError),
     #[error(transparent)]
@@ -154,7 +154,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     opened.warn(configured.notice().into_iter().collect());
     let config = Arc::new(configured.resolved.config.clone());
     let redactor = Arc::new(secrets::redactor(&config, &setup.env, &root)?);
-    let (plan, warnings) = Plan::new(&configured, &setup.env, &root);
+    let (plan, warnings) = ServerPlan::new(&configured, &setup.env, &root);
     opened.warn(warnings);
     let client = Client::new(config.timeouts);
     let picker = Arc::new(ModelPicker::new(Arc::clone(&config), setup.env.clone())?);
@@ -276,7 +276,7 @@ enum Answers {
 /// Another agent in place of a model: the one that is asked for, else the one that this session was had with.
 fn remote(
     setup: &Setup,
-    configured: &Configured,
+    configured: &EffectiveConfig,
     before: &Transcript,
     carried: Option<&Carried>,
     root: &Path,
@@ -330,19 +330,20 @@ async fn choose_model(
 
 /// Servers outlive a session: whoever starts afresh need not wait for them again. Others than before are other servers.
 fn kept(
-    before: Option<Arc<Servers>>,
-    plan: Plan,
+    before: Option<Arc<ServerSet>>,
+    plan: ServerPlan,
     setup: &Setup,
     config: &Config,
     root: &Path,
     redactor: &Arc<Redactor>,
-) -> Arc<Servers> {
+) -> Arc<ServerSet> {
     if let Some(servers) = before.filter(|servers| *servers.plan() == plan) {
         return servers;
     }
     let executable = setup.executable.clone();
-    let ground = Ground::new(&setup.paths, &setup.env, config, root, executable, Arc::clone(redactor));
-    Servers::start(plan, ground, Manner::SESSION, setup.one_prompt)
+    let ground =
+        ServerEnvironment::new(&setup.paths, &setup.env, config, root, executable, Arc::clone(redactor));
+    ServerSet::start(plan, ground, ConnectMode::SESSION, setup.one_prompt)
 }
 
 fn system_prompt(
@@ -362,20 +363,20 @@ fn system_prompt(
 
 /// What markdown files teach a session.
 struct Library {
-    agents: Agents,
-    skills: Skills,
-    commands: Commands,
+    agents: AgentLibrary,
+    skills: SkillLibrary,
+    commands: CommandLibrary,
 }
 
 impl Library {
-    fn load(setup: &Setup, configured: &Configured, root: &Path, opened: &mut OpenedSession) -> Self {
+    fn load(setup: &Setup, configured: &EffectiveConfig, root: &Path, opened: &mut OpenedSession) -> Self {
         let config = &configured.resolved.config;
-        let places = Places::new(root, &setup.paths).trusting(configured.trusted());
-        let (agents, told) = Agents::load(&places, &config.agent);
+        let places = LibraryFolders::new(root, &setup.paths).trusting(configured.trusted());
+        let (agents, told) = AgentLibrary::load(&places, &config.agent);
         opened.warn(told);
-        let (skills, told) = Skills::load(&places, &config.skills);
+        let (skills, told) = SkillLibrary::load(&places, &config.skills);
         opened.warn(told);
-        let (commands, told) = Commands::load(&places, &slash::names().collect::<Vec<_>>());
+        let (commands, told) = CommandLibrary::load(&places, &slash::names().collect::<Vec<_>>());
         opened.warn(told);
         Self { agents, skills, commands }
     }
@@ -403,7 +404,7 @@ fn tool_context(
                 .with_editor(setup.editor.clone()),
         ),
         shell: Arc::new(shell),
-        todos: Arc::new(Todos::new(opened.transcript.todos.clone())),
+        todos: Arc::new(TodoList::new(opened.transcript.todos.clone())),
         timeout: config.tool_timeout,
     }
 }
@@ -435,5 +436,5 @@ fn guarded(
 /// What servers said of their models, for a while.
 fn limits(setup: &Setup, config: &Config) -> Limits {
     let ttl = Duration::from_secs(u64::from(config.cache.ttl_hours) * 3600);
-    Limits::new(Cache::new(setup.paths.cache(config.cache.dir.as_deref()), ttl))
+    Limits::new(DiskCache::new(setup.paths.cache(config.cache.dir.as_deref()), ttl))
 }

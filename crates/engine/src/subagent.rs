@@ -26,10 +26,10 @@ use crate::in_force::InForce;
 use crate::persona::{Offer, Persona, Personas};
 use crate::turn;
 use zdx_store::{SessionId, SessionLog, SessionStore};
-use zdx_tools::registry::Registry;
-use zdx_tools::task::{Launcher, Work};
-use zdx_tools::todo::Todos;
-use zdx_tools::{RunContext, ToolContext};
+use zdx_tools::registry::ToolRegistry;
+use zdx_tools::task::{SubagentLauncher, SubagentTask};
+use zdx_tools::todo::TodoList;
+use zdx_tools::{ToolContext, ToolRunContext};
 use zdx_workspace::workspace::Workspace;
 
 /// What a parent reads of a report; the whole is in the child's session.
@@ -84,13 +84,13 @@ struct Child {
     log: SessionLog,
     workspace: Arc<Workspace>,
     /// Without `task`: children have no children.
-    registry: Arc<Registry>,
+    registry: Arc<ToolRegistry>,
 }
 
 impl Subagents {
     /// What an agent that the user talks to is offered under its rules.
-    pub(crate) fn offered(self: &Arc<Self>, persona: &Persona) -> Arc<Registry> {
-        Arc::new(self.offer.tools_and_tasks(persona, Arc::clone(self) as Arc<dyn Launcher>))
+    pub(crate) fn offered(self: &Arc<Self>, persona: &Persona) -> Arc<ToolRegistry> {
+        Arc::new(self.offer.tools_and_tasks(persona, Arc::clone(self) as Arc<dyn SubagentLauncher>))
     }
 
     /// The parent's backend and rules, for children launched from now on. None: it launches no agents of ours.
@@ -109,8 +109,8 @@ impl Subagents {
     }
 
     /// `call` is the parent's call that this is done for.
-    async fn run(&self, work: Work, call: RunContext) -> ToolOutput {
-        let Work { agent, prompt, about } = work;
+    async fn run(&self, work: SubagentTask, call: ToolRunContext) -> ToolOutput {
+        let SubagentTask { agent, prompt, about } = work;
         let child = match self.make(&agent, &call.id) {
             Ok(child) => child,
             Err(error) => return ToolOutput::Err(error),
@@ -181,7 +181,7 @@ impl Subagents {
         child.workspace.journal().record_to(emit.recorder());
         emit.emit(Event::SessionStarted(child.info)).await;
         emit.emit(Event::AgentChanged { agent: child.persona.name.clone() }).await;
-        let todos = Arc::new(Todos::default());
+        let todos = Arc::new(TodoList::default());
         let tools = ToolContext { todos, workspace: child.workspace, ..self.calls.tools.clone() };
         let calls = CallContext { tools, registry: child.registry, ..self.calls.clone() };
         let io = TurnIo::new(emit, &calls, child.persona, child.policy, cancel);
@@ -249,13 +249,13 @@ impl Answers {
     }
 }
 
-impl Launcher for Subagents {
+impl SubagentLauncher for Subagents {
     fn launchable(&self) -> Vec<(String, String)> {
         let known = self.personas.launchable().into_iter();
         known.map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
     }
 
-    fn launch(&self, work: Work, call: RunContext) -> BoxFuture<'_, ToolOutput> {
+    fn launch(&self, work: SubagentTask, call: ToolRunContext) -> BoxFuture<'_, ToolOutput> {
         async move { self.run(work, call).await }.boxed()
     }
 }

@@ -9,8 +9,8 @@ use crate::grants::GrantStore;
 use crate::guard::{GuardSetup, guard, guard_as};
 use crate::models::ModelPicker;
 use crate::{persona, secrets};
-use zdx_config::library::{Agents, Places, Skills};
-use zdx_config::{Configured, Place};
+use zdx_config::library::{AgentLibrary, LibraryFolders, SkillLibrary};
+use zdx_config::{ConfigLocation, EffectiveConfig};
 
 /// Why none would.
 #[derive(Debug, thiserror::Error)]
@@ -19,11 +19,11 @@ pub struct Unusable(String);
 
 /// What a session would warn of beyond what was noticed while reading, or why it would not start. `agent` is who works in it.
 pub fn validate(
-    configured: &Configured,
-    place: Place<'_>,
+    configured: &EffectiveConfig,
+    place: ConfigLocation<'_>,
     agent: Option<&str>,
 ) -> Result<Vec<String>, Unusable> {
-    let Place { paths, env, root, .. } = place;
+    let ConfigLocation { paths, env, root, .. } = place;
     let config = &configured.resolved.config;
     let picker = ModelPicker::new(Arc::new(config.clone()), env.clone()).map_err(unusable)?;
     picker.check().map_err(unusable)?;
@@ -32,10 +32,10 @@ pub fn validate(
     context::assemble(config, root, &project).map_err(unusable)?;
     let mut warnings = project.notices;
 
-    let places = Places::new(root, paths).trusting(configured.trusted());
-    let (agents, told) = Agents::load(&places, &config.agent);
+    let places = LibraryFolders::new(root, paths).trusting(configured.trusted());
+    let (agents, told) = AgentLibrary::load(&places, &config.agent);
     warnings.extend(told);
-    warnings.extend(Skills::load(&places, &config.skills).1);
+    warnings.extend(SkillLibrary::load(&places, &config.skills).1);
     let (context, told) = guard(GuardSetup {
         config,
         root,

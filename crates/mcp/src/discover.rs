@@ -7,7 +7,7 @@ use rmcp::{Peer, RoleClient, ServiceError};
 use tokio::time::timeout;
 use zdx_protocol::display::is_obeyed;
 
-use super::listing::{Listing, PromptInfo, ResourceInfo, ToolInfo};
+use super::listing::{ListedPrompt, ListedResource, ListedTool, ServerListing};
 use super::relay::TASK_MARK;
 
 const MOST_TOOLS: usize = 2_000;
@@ -39,7 +39,7 @@ macro_rules! pages {
 }
 
 /// Its tools decide, and why there are none is told; what else it has is left out where it cannot be had soon.
-pub async fn discover(peer: &Peer<RoleClient>, limit: Duration) -> Result<Listing, String> {
+pub async fn discover(peer: &Peer<RoleClient>, limit: Duration) -> Result<ServerListing, String> {
     let info = peer.peer_info();
     let can = info.as_ref().map(|info| info.capabilities.clone()).unwrap_or_default();
     let version = info.as_ref().and_then(|info| info.server_info.as_ref());
@@ -62,7 +62,7 @@ pub async fn discover(peer: &Peer<RoleClient>, limit: Duration) -> Result<Listin
     let resources =
         resources.into_iter().filter(|resource| can_be_typed(&resource.uri)).map(resource).collect();
     let version = version.map(|text| text.chars().take(LONGEST_NAME).collect());
-    Ok(Listing { version, tools, prompts, resources }.sorted())
+    Ok(ServerListing { version, tools, prompts, resources }.sorted())
 }
 
 /// What a server is not judged by: nothing where it fails, or takes too long.
@@ -90,28 +90,28 @@ fn can_be_typed(uri: &str) -> bool {
     uri.len() <= LONGEST_NAME && !uri.contains(|c: char| c.is_whitespace() || is_obeyed(c))
 }
 
-fn tool(tool: Tool) -> ToolInfo {
+fn tool(tool: Tool) -> ListedTool {
     let reads_only = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint).unwrap_or_default();
-    ToolInfo {
+    ListedTool {
         description: tool.description.or(tool.title.map(Into::into)).unwrap_or_default().into_owned(),
-        schema: ToolInfo::schema_of(std::sync::Arc::unwrap_or_clone(tool.input_schema)),
+        schema: ListedTool::schema_of(std::sync::Arc::unwrap_or_clone(tool.input_schema)),
         reads_only,
         needs_task: tool.meta.is_some_and(|meta| meta.get(TASK_MARK).is_some()),
         name: tool.name.into_owned(),
     }
 }
 
-fn prompt(prompt: Prompt) -> PromptInfo {
+fn prompt(prompt: Prompt) -> ListedPrompt {
     let arguments = prompt.arguments.unwrap_or_default();
-    PromptInfo {
+    ListedPrompt {
         description: prompt.description.or(prompt.title).unwrap_or_default(),
         arguments: arguments.into_iter().map(|one| (one.name, one.required.unwrap_or_default())).collect(),
         name: prompt.name,
     }
 }
 
-fn resource(resource: Resource) -> ResourceInfo {
-    ResourceInfo { name: resource.title.unwrap_or(resource.name), uri: resource.uri }
+fn resource(resource: Resource) -> ListedResource {
+    ListedResource { name: resource.title.unwrap_or(resource.name), uri: resource.uri }
 }
 
 #[cfg(test)]

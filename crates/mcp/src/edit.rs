@@ -14,7 +14,7 @@ use zdx_protocol::redact::names_secret_value;
 use super::comments;
 use super::entry::check_name;
 use super::names;
-use zdx_config::Paths;
+use zdx_config::AppPaths;
 use zdx_config::{ConfigError, find_config_file};
 use zdx_workspace::own_files::{ensure_dir, lock_beside};
 
@@ -23,7 +23,7 @@ const TABLES: [&str; 2] = ["mcp", "mcpServers"];
 const LONGEST_NAME: usize = 24;
 
 #[derive(Debug, thiserror::Error)]
-pub enum EditError {
+pub enum ServerEditError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error("{0}")]
@@ -42,7 +42,7 @@ pub enum EditError {
     Write { file: PathBuf, source: io::Error },
 }
 
-pub struct Addition<'a> {
+pub struct ServerAddition<'a> {
     pub name: &'a str,
     pub command: &'a [String],
     /// `NAME` is passed on from zdx's environment, `NAME=value` is set.
@@ -50,19 +50,19 @@ pub struct Addition<'a> {
 }
 
 /// The file that was changed.
-pub fn add(paths: &Paths, addition: &Addition<'_>) -> Result<PathBuf, EditError> {
+pub fn add(paths: &AppPaths, addition: &ServerAddition<'_>) -> Result<PathBuf, ServerEditError> {
     let name = addition.name;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
         let why =
             format!("{name:?} is no name for a server: letters, digits, `_` and `-`, at most {LONGEST_NAME}");
-        return Err(EditError::Name(why));
+        return Err(ServerEditError::Name(why));
     }
     if !names::splits(name) {
         let why = format!("{name:?} is no name for a server: no `__`, and no `_` at either end");
-        return Err(EditError::Name(why));
+        return Err(ServerEditError::Name(why));
     }
-    check_name(name).map_err(EditError::Name)?;
+    check_name(name).map_err(ServerEditError::Name)?;
     let environment =
         addition.environment.iter().map(|given| variable(given)).collect::<Result<Vec<_>, _>>()?;
     change(paths, |file, text| {
@@ -74,7 +74,7 @@ pub fn add(paths: &Paths, addition: &Addition<'_>) -> Result<PathBuf, EditError>
     })
 }
 
-pub fn remove(paths: &Paths, name: &str) -> Result<PathBuf, EditError> {
+pub fn remove(paths: &AppPaths, name: &str) -> Result<PathBuf, ServerEditError> {
     change(paths, |file, text| {
         match is_json(file, text) {
             true => json_change(text, name, |server| server.remove()),
@@ -84,7 +84,7 @@ pub fn remove(paths: &Paths, name: &str) -> Result<PathBuf, EditError> {
     })
 }
 
-pub fn set_enabled(paths: &Paths, name: &str, enabled: bool) -> Result<PathBuf, EditError> {
+pub fn set_enabled(paths: &AppPaths, name: &str, enabled: bool) -> Result<PathBuf, ServerEditError> {
     change(paths, |file, text| {
         match is_json(file, text) {
             true => json_change(text, name, |server| {
@@ -119,42 +119,46 @@ pub fn set_enabled(paths: &Paths, name: &str, enabled: bool) -> Result<PathBuf, 
 }
 
 /// Why a text cannot be changed so.
-enum Fault {
+enum EditFault {
     There,
     Missing,
     Syntax(String),
 }
 
-impl Fault {
-    fn of(self, file: &Path, name: &str) -> EditError {
+impl EditFault {
+    fn of(self, file: &Path, name: &str) -> ServerEditError {
         let (file, name) = (file.to_owned(), name.to_owned());
         match self {
-            Self::There => EditError::There { file, name },
-            Self::Missing => EditError::Missing { file, name },
-            Self::Syntax(why) => EditError::Syntax { file, why },
+            Self::There => ServerEditError::There { file, name },
+            Self::Missing => ServerEditError::Missing { file, name },
+            Self::Syntax(why) => ServerEditError::Syntax { file, why },
         }
     }
 }
 
-fn variable(given: &str) -> Result<(String, String), EditError> {
+fn variable(given: &str) -> Result<(String, String), ServerEditError> {
     let (name, value) = match given.split_once('=') {
         Some((name, value)) => (name, value.to_owned()),
         None => (given, format!("${{{given}}}")),
     };
     if names_secret_value(name, &value) && given.contains('=') {
-        return Err(EditError::Secret { name: name.to_owned() });
+        return Err(ServerEditError::Secret { name: name.to_owned() });
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     match !name.is_empty() && name.chars().all(plain) {
         true => Ok((name.to_owned(), value)),
-        false => Err(EditError::Name(format!("{name:?} is no name of a variable"))),
+        false => Err(ServerEditError::Name(format!("{name:?} is no name of a variable"))),
     }
 }
 
-fn toml_add(text: &str, addition: &Addition<'_>, environment: &[(String, String)]) -> Result<String, Fault> {
+fn toml_add(
+    text: &str,
+    addition: &ServerAddition<'_>,
+    environment: &[(String, String)],
+) -> Result<String, EditFault> {
     let mut document = toml(text)?;
     if TABLES.iter().any(|table| document.get(table).and_then(|table| table.get(addition.name)).is_some()) {
-        return Err(Fault::There);
+        return Err(EditFault::There);
     }
     let command: Array = addition.command.iter().collect();
     // Behind everything that is there: comments stay where they are, and the new table below them.
@@ -163,7 +167,7 @@ fn toml_add(text: &str, addition: &Addition<'_>, environment: &[(String, String)
         return Ok(behind);
     }
     let servers = document.get_mut(TABLES[0]).and_then(Item::as_inline_table_mut);
-    let servers = servers.ok_or_else(|| Fault::Syntax("`mcp` is no table".to_owned()))?;
+    let servers = servers.ok_or_else(|| EditFault::Syntax("`mcp` is no table".to_owned()))?;
     let mut server = InlineTable::new();
     server.insert("command", command.into());
     if !environment.is_empty() {
@@ -199,18 +203,18 @@ fn rendered(name: &str, command: &Array, environment: &[(String, String)]) -> St
     document.to_string()
 }
 
-fn toml_change(text: &str, name: &str, change: impl FnOnce(&mut dyn TableLike)) -> Result<String, Fault> {
+fn toml_change(text: &str, name: &str, change: impl FnOnce(&mut dyn TableLike)) -> Result<String, EditFault> {
     let mut document = toml(text)?;
     let table = holder(&document, name)?;
-    let servers = document.get_mut(table).and_then(Item::as_table_like_mut).ok_or(Fault::Missing)?;
+    let servers = document.get_mut(table).and_then(Item::as_table_like_mut).ok_or(EditFault::Missing)?;
     change(servers);
     Ok(document.to_string())
 }
 
-fn toml_remove(text: &str, name: &str) -> Result<String, Fault> {
+fn toml_remove(text: &str, name: &str) -> Result<String, EditFault> {
     let mut document = toml(text)?;
     let table = holder(&document, name)?;
-    let servers = document.get_mut(table).and_then(Item::as_table_like_mut).ok_or(Fault::Missing)?;
+    let servers = document.get_mut(table).and_then(Item::as_table_like_mut).ok_or(EditFault::Missing)?;
     if let Some(Item::Table(gone)) = servers.remove(name) {
         comments::keep(&mut document, &gone);
     }
@@ -218,25 +222,29 @@ fn toml_remove(text: &str, name: &str) -> Result<String, Fault> {
 }
 
 /// The table that has this server.
-fn holder(document: &DocumentMut, name: &str) -> Result<&'static str, Fault> {
+fn holder(document: &DocumentMut, name: &str) -> Result<&'static str, EditFault> {
     let has = |table: &&&str| {
         document.get(table).and_then(|servers| servers.get(name)).is_some_and(Item::is_table_like)
     };
-    TABLES.iter().find(has).copied().ok_or(Fault::Missing)
+    TABLES.iter().find(has).copied().ok_or(EditFault::Missing)
 }
 
-fn toml(text: &str) -> Result<DocumentMut, Fault> {
+fn toml(text: &str) -> Result<DocumentMut, EditFault> {
     // The error's own rendering quotes the source line, which may hold a secret.
-    text.parse().map_err(|error: toml_edit::TomlError| Fault::Syntax(error.message().to_owned()))
+    text.parse().map_err(|error: toml_edit::TomlError| EditFault::Syntax(error.message().to_owned()))
 }
 
-fn json_add(text: &str, addition: &Addition<'_>, environment: &[(String, String)]) -> Result<String, Fault> {
+fn json_add(
+    text: &str,
+    addition: &ServerAddition<'_>,
+    environment: &[(String, String)],
+) -> Result<String, EditFault> {
     let root = json(text)?;
-    let top = root.object_value_or_create().ok_or_else(|| Fault::Syntax("it is no object".to_owned()))?;
+    let top = root.object_value_or_create().ok_or_else(|| EditFault::Syntax("it is no object".to_owned()))?;
     let there =
         |table: &&str| top.object_value(table).is_some_and(|servers| servers.get(addition.name).is_some());
     if TABLES.iter().any(there) {
-        return Err(Fault::There);
+        return Err(EditFault::There);
     }
     let words = addition.command.iter().map(|word| CstInputValue::String(word.clone())).collect();
     let mut server = vec![("command".to_owned(), CstInputValue::Array(words))];
@@ -245,7 +253,7 @@ fn json_add(text: &str, addition: &Addition<'_>, environment: &[(String, String)
         server.push(("environment".to_owned(), CstInputValue::Object(set.collect())));
     }
     let servers = top.object_value_or_create(TABLES[0]);
-    let servers = servers.ok_or_else(|| Fault::Syntax("`mcp` is no object".to_owned()))?;
+    let servers = servers.ok_or_else(|| EditFault::Syntax("`mcp` is no object".to_owned()))?;
     servers.append(addition.name, CstInputValue::Object(server));
     Ok(root.to_string())
 }
@@ -254,19 +262,19 @@ fn json_change(
     text: &str,
     name: &str,
     change: impl FnOnce(jsonc_parser::cst::CstObjectProp),
-) -> Result<String, Fault> {
+) -> Result<String, EditFault> {
     let root = json(text)?;
-    let top: CstObject = root.object_value().ok_or(Fault::Missing)?;
+    let top: CstObject = root.object_value().ok_or(EditFault::Missing)?;
     let server =
         |table: &&str| top.object_value(table)?.get(name).filter(|found| found.object_value().is_some());
-    let found = TABLES.iter().find_map(server).ok_or(Fault::Missing)?;
+    let found = TABLES.iter().find_map(server).ok_or(EditFault::Missing)?;
     change(found);
     Ok(root.to_string())
 }
 
-fn json(text: &str) -> Result<CstRootNode, Fault> {
+fn json(text: &str) -> Result<CstRootNode, EditFault> {
     CstRootNode::parse(text, &ParseOptions::default())
-        .map_err(|error| Fault::Syntax(format!("line {}: {}", error.line_display(), error.kind())))
+        .map_err(|error| EditFault::Syntax(format!("line {}: {}", error.line_display(), error.kind())))
 }
 
 fn is_json(file: &Path, text: &str) -> bool {
@@ -279,14 +287,14 @@ fn is_json(file: &Path, text: &str) -> bool {
 
 /// Reads the user's file, changes it, and puts it back whole or not at all. One that a link leads to stays behind it.
 fn change(
-    paths: &Paths,
-    change: impl FnOnce(&Path, &str) -> Result<String, EditError>,
-) -> Result<PathBuf, EditError> {
+    paths: &AppPaths,
+    change: impl FnOnce(&Path, &str) -> Result<String, ServerEditError>,
+) -> Result<PathBuf, ServerEditError> {
     let file = match paths.named_config() {
         Some((_, file)) => file.to_owned(),
         None => find_config_file(paths.base())?.unwrap_or_else(|| paths.default_config_file()),
     };
-    let failed = |source: io::Error| EditError::Write { file: file.clone(), source };
+    let failed = |source: io::Error| ServerEditError::Write { file: file.clone(), source };
     let target = fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
     let folder = target.parent().unwrap_or(Path::new("/"));
     ensure_dir(folder).map_err(failed)?;
@@ -312,11 +320,17 @@ fn change(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zdx_config::Env;
+    use zdx_config::Environment;
 
-    fn with(name: &str, text: &str, edit: impl FnOnce(&Paths) -> Result<PathBuf, EditError>) -> String {
+    fn with(
+        name: &str,
+        text: &str,
+        edit: impl FnOnce(&AppPaths) -> Result<PathBuf, ServerEditError>,
+    ) -> String {
         let dir = tempfile::tempdir().unwrap();
-        let paths = Paths::from_env(&Env::from_pairs([("ZDX_HOME", dir.path().to_str().unwrap())])).unwrap();
+        let paths =
+            AppPaths::from_env(&Environment::from_pairs([("ZDX_HOME", dir.path().to_str().unwrap())]))
+                .unwrap();
         fs::write(dir.path().join(name), text).unwrap();
         match edit(&paths) {
             Ok(file) => fs::read_to_string(file).unwrap(),
@@ -337,7 +351,7 @@ mod tests {
     #[test]
     fn a_server_is_added_and_nothing_else_changes() {
         let (command, environment) = fresh();
-        let addition = Addition { name: "web", command: &command, environment: &environment };
+        let addition = ServerAddition { name: "web", command: &command, environment: &environment };
         let toml = with("config.toml", TOML, |paths| add(paths, &addition));
         for kept in ["# mine\n", "# the one", "[mcp.db] # a server", "true # for now", "# end"] {
             assert!(toml.contains(kept), "{kept} in {toml}");
@@ -394,7 +408,9 @@ mod tests {
     fn what_cannot_be_done_says_why() {
         let (command, environment) = fresh();
         let say = |name: &str, environment: &[String], text: &str| {
-            with("config.toml", text, |paths| add(paths, &Addition { name, command: &command, environment }))
+            with("config.toml", text, |paths| {
+                add(paths, &ServerAddition { name, command: &command, environment })
+            })
         };
         assert!(say("db", &environment, TOML).contains("already"));
         assert!(say("file", &environment, TOML).contains("taken"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::{Map, Value};
 
-use zdx_config::Env;
+use zdx_config::Environment;
 use zdx_config::trust::{CommandSource, PinnedCommand};
 
 /// To start, to answer the handshake and to list its tools; also what a call waits for its server.
@@ -46,7 +46,7 @@ const KNOWN: [&str; 19] = [
 
 /// A server that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ServerEntry {
     /// As it is configured.
     pub name: String,
     /// The program and its arguments.
@@ -54,15 +54,15 @@ pub struct Entry {
     /// Set beyond what every command gets, variables filled in.
     pub environment: Vec<(String, String)>,
     pub timeout: Duration,
-    pub tools: Filter,
+    pub tools: ToolNameFilter,
     /// Set for a project's own server: it is started only as it was trusted.
     pub pinned: Option<PinnedCommand>,
 }
 
 /// What came of reading a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Read {
-    Server(Box<Entry>),
+pub enum ReadEntry {
+    Server(Box<ServerEntry>),
     Disabled,
     /// Why it cannot be used, and what to do.
     Refused(String),
@@ -70,33 +70,33 @@ pub enum Read {
 
 /// Which of a server's tools are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct ToolNameFilter {
     /// Empty: all of them.
     allow: Vec<String>,
     deny: Vec<String>,
 }
 
-impl Entry {
+impl ServerEntry {
     /// What is started, for the files that it names.
     pub fn source(&self) -> CommandSource {
         CommandSource::program(&self.command, self.environment.iter().cloned())
     }
 }
 
-impl Filter {
+impl ToolNameFilter {
     /// Nothing where a pattern is none; that was said when it was read.
-    pub fn compiled(&self) -> Option<Wanted> {
+    pub fn compiled(&self) -> Option<PinnedStart> {
         let allow = (!self.allow.is_empty()).then(|| globs(&self.allow)).transpose().ok()?;
-        Some(Wanted { allow, deny: globs(&self.deny).ok()? })
+        Some(PinnedStart { allow, deny: globs(&self.deny).ok()? })
     }
 }
 
-pub struct Wanted {
+pub struct PinnedStart {
     allow: Option<GlobSet>,
     deny: GlobSet,
 }
 
-impl Wanted {
+impl PinnedStart {
     pub fn has(&self, tool: &str) -> bool {
         self.allow.as_ref().is_none_or(|allow| allow.is_match(tool)) && !self.deny.is_match(tool)
     }
@@ -111,20 +111,20 @@ fn globs(patterns: &[String]) -> Result<GlobSet, globset::Error> {
 }
 
 /// Also what deserves a warning.
-pub fn read(name: &str, value: &Value, env: &Env) -> (Read, Vec<String>) {
+pub fn read(name: &str, value: &Value, env: &Environment) -> (ReadEntry, Vec<String>) {
     let Value::Object(table) = value else {
-        return (Read::Refused("it must be a table with a command".to_owned()), Vec::new());
+        return (ReadEntry::Refused("it must be a table with a command".to_owned()), Vec::new());
     };
     let off = table.get("enabled") == Some(&Value::Bool(false))
         || table.get("disabled") == Some(&Value::Bool(true));
     if off {
-        return (Read::Disabled, Vec::new());
+        return (ReadEntry::Disabled, Vec::new());
     }
     let unknown = table.keys().filter(|key| !KNOWN.contains(&key.as_str()));
     let warnings = unknown.map(|key| format!("mcp.{name}: unknown key {key} is ignored")).collect();
     let read = match server(name, table, env) {
-        Ok(entry) => Read::Server(Box::new(entry)),
-        Err(why) => Read::Refused(why),
+        Ok(entry) => ReadEntry::Server(Box::new(entry)),
+        Err(why) => ReadEntry::Refused(why),
     };
     (read, warnings)
 }
@@ -143,7 +143,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn server(name: &str, table: &Map<String, Value>, env: &Env) -> Result<Entry, String> {
+fn server(name: &str, table: &Map<String, Value>, env: &Environment) -> Result<ServerEntry, String> {
     check_name(name)?;
     let kind = ["type", "transport"].iter().find_map(|key| table.get(*key)?.as_str());
     let is_remote = kind.is_some_and(|kind| !matches!(kind, "local" | "stdio"));
@@ -153,7 +153,7 @@ fn server(name: &str, table: &Map<String, Value>, env: &Env) -> Result<Entry, St
             .to_owned());
     }
     let command = command(table)?.iter().map(|word| filled(word, env)).collect::<Result<_, _>>()?;
-    Ok(Entry {
+    Ok(ServerEntry {
         name: name.to_owned(),
         command,
         environment: environment(table, env)?,
@@ -189,7 +189,7 @@ fn texts(table: &Map<String, Value>, key: &str) -> Result<Vec<String>, String> {
     }
 }
 
-pub fn environment(table: &Map<String, Value>, env: &Env) -> Result<Vec<(String, String)>, String> {
+pub fn environment(table: &Map<String, Value>, env: &Environment) -> Result<Vec<(String, String)>, String> {
     let Some((key, given)) = ["environment", "env"].iter().find_map(|key| Some((*key, table.get(*key)?)))
     else {
         return Ok(Vec::new());
@@ -211,7 +211,7 @@ pub fn environment(table: &Map<String, Value>, env: &Env) -> Result<Vec<(String,
     given.iter().map(one).collect()
 }
 
-pub fn filled(text: &str, env: &Env) -> Result<String, String> {
+pub fn filled(text: &str, env: &Environment) -> Result<String, String> {
     env.filled(text)
         .map_err(|name| format!("it wants ${{{name}}}, which is not set: export it, and start zdx anew"))
 }
@@ -228,10 +228,12 @@ fn timeout(table: &Map<String, Value>) -> Result<Duration, String> {
 }
 
 /// A list of those that are wanted, or a table with `allow` and `deny`.
-fn filter(table: &Map<String, Value>) -> Result<Filter, String> {
+fn filter(table: &Map<String, Value>) -> Result<ToolNameFilter, String> {
     let filter = match table.get("tools") {
-        Some(Value::Object(lists)) => Filter { allow: texts(lists, "allow")?, deny: texts(lists, "deny")? },
-        _ => Filter { allow: texts(table, "tools")?, deny: Vec::new() },
+        Some(Value::Object(lists)) => {
+            ToolNameFilter { allow: texts(lists, "allow")?, deny: texts(lists, "deny")? }
+        }
+        _ => ToolNameFilter { allow: texts(table, "tools")?, deny: Vec::new() },
     };
     match filter.compiled() {
         Some(_) => Ok(filter),
@@ -245,20 +247,20 @@ mod tests {
 
     use super::*;
 
-    fn env() -> Env {
-        Env::from_pairs([("TOKEN", "s3cret"), ("EMPTY", "")])
+    fn env() -> Environment {
+        Environment::from_pairs([("TOKEN", "s3cret"), ("EMPTY", "")])
     }
 
-    fn entry(value: Value) -> Entry {
+    fn entry(value: Value) -> ServerEntry {
         match read("db", &value, &env()).0 {
-            Read::Server(entry) => *entry,
+            ReadEntry::Server(entry) => *entry,
             other => panic!("{other:?}"),
         }
     }
 
     fn refused(name: &str, value: Value) -> String {
         match read(name, &value, &env()).0 {
-            Read::Refused(why) => why,
+            ReadEntry::Refused(why) => why,
             other => panic!("{other:?}"),
         }
     }
@@ -296,7 +298,7 @@ mod tests {
             let said = refused(name, value.clone());
             assert!(said.contains(why), "{value}: {said}");
         }
-        assert_eq!(read("db", &json!({"enabled": false, "url": "x"}), &env()).0, Read::Disabled);
+        assert_eq!(read("db", &json!({"enabled": false, "url": "x"}), &env()).0, ReadEntry::Disabled);
         let (_, warnings) = read("db", &json!({"command": ["x"], "timeout": 3}), &env());
         assert_eq!(warnings, ["mcp.db: unknown key timeout is ignored"]);
     }

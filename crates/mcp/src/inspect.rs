@@ -9,22 +9,22 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{McpServer, McpState, ToolCode, ToolOutput};
 
-use super::link::{CallFault, Carried};
-use super::server_task::Manner;
-use super::servers::{Plan, Servers};
-use super::tool_catalog::Shelf;
-use super::{Ground, result};
-use zdx_config::{Configured, Place};
+use super::link::{CallFault, CallOptions};
+use super::server_task::ConnectMode;
+use super::servers::{ServerPlan, ServerSet};
+use super::tool_catalog::McpToolCatalog;
+use super::{ServerEnvironment, result};
+use zdx_config::{ConfigLocation, EffectiveConfig};
 
-pub struct Inspection {
-    servers: Arc<Servers>,
-    shelf: Shelf,
-    ground: Ground,
+pub struct ServerInspection {
+    servers: Arc<ServerSet>,
+    shelf: McpToolCatalog,
+    ground: ServerEnvironment,
     warnings: Vec<String>,
 }
 
 /// One tool as the server describes it.
-pub struct Described {
+pub struct DescribedTool {
     pub name: String,
     pub description: String,
     /// The names of its arguments.
@@ -35,27 +35,35 @@ pub struct Described {
 
 /// Starts the servers of a configuration, or one of them, and returns when each has answered or failed.
 pub async fn inspect(
-    configured: &Configured,
-    place: Place<'_>,
+    configured: &EffectiveConfig,
+    place: ConfigLocation<'_>,
     executable: PathBuf,
     redactor: &Arc<Redactor>,
     only: Option<&str>,
-) -> Inspection {
+) -> ServerInspection {
     let config = &configured.resolved.config;
-    let ground =
-        || Ground::new(place.paths, place.env, config, place.root, executable.clone(), Arc::clone(redactor));
-    let (mut plan, warnings) = Plan::new(configured, place.env, place.root);
+    let ground = || {
+        ServerEnvironment::new(
+            place.paths,
+            place.env,
+            config,
+            place.root,
+            executable.clone(),
+            Arc::clone(redactor),
+        )
+    };
+    let (mut plan, warnings) = ServerPlan::new(configured, place.env, place.root);
     if let Some(only) = only {
         plan.entries.retain(|(id, entry)| id == only || entry.name == only);
         plan.others.retain(|other| other.name == only);
     }
-    let servers = Servers::start(plan, ground(), Manner::LOOK, false);
+    let servers = ServerSet::start(plan, ground(), ConnectMode::LOOK, false);
     join_all(servers.list().iter().map(|server| server.answered())).await;
-    let shelf = Shelf::new(Arc::clone(&servers), Box::new(|_, _, _| true));
-    Inspection { servers, shelf, ground: ground(), warnings }
+    let shelf = McpToolCatalog::new(Arc::clone(&servers), Box::new(|_, _, _| true));
+    ServerInspection { servers, shelf, ground: ground(), warnings }
 }
 
-impl Inspection {
+impl ServerInspection {
     pub fn servers(&self) -> Vec<McpServer> {
         let masked =
             |server: McpServer| McpServer { error: server.error.map(|text| self.mask(&text)), ..server };
@@ -73,9 +81,9 @@ impl Inspection {
     }
 
     /// Of the only server.
-    pub fn tools(&self) -> Vec<Described> {
+    pub fn tools(&self) -> Vec<DescribedTool> {
         let listing = self.servers.list().first().and_then(|server| server.now().listing);
-        let described = |tool: &super::listing::ToolInfo| Described {
+        let described = |tool: &super::listing::ListedTool| DescribedTool {
             name: tool.name.clone(),
             description: tool.description.clone(),
             arguments: tool.schema["properties"]
@@ -108,7 +116,7 @@ impl Inspection {
             Ok(link) => link,
             Err(why) => return unavailable(why),
         };
-        let carried = Carried { cancel: CancellationToken::new(), timeout: None, progress: None };
+        let carried = CallOptions { cancel: CancellationToken::new(), timeout: None, progress: None };
         match link.call(tool, arguments, carried).await {
             Ok(said) => result::output(said, "test", &self.ground.shell),
             Err(CallFault::Interrupted | CallFault::Timeout) => {

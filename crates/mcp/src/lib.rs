@@ -25,35 +25,35 @@ use std::time::Duration;
 
 use zdx_protocol::redact::Redactor;
 
-use zdx_config::{Config, Logs};
-use zdx_config::{Env, Paths};
-use zdx_store::Cache;
-use zdx_store::Rotating;
+use zdx_config::{AppPaths, Environment};
+use zdx_config::{Config, LogSettings};
+use zdx_store::DiskCache;
+use zdx_store::RotatingFile;
 use zdx_tools::{Shell, ShellSettings};
 
-pub use edit::{Addition, EditError, add, remove, set_enabled};
-pub use inspect::{Described, Inspection, inspect};
-pub use server_task::{Manner, Server};
-pub use servers::{Plan, Servers};
-pub use stderr_tail::LastWords;
-pub use tool_catalog::Shelf;
-pub use user_requests::{Prompted, read as read_resource};
+pub use edit::{ServerAddition, ServerEditError, add, remove, set_enabled};
+pub use inspect::{DescribedTool, ServerInspection, inspect};
+pub use server_task::{ConnectMode, ServerTask};
+pub use servers::{ServerPlan, ServerSet};
+pub use stderr_tail::StderrTail;
+pub use tool_catalog::McpToolCatalog;
+pub use user_requests::{RequestedPrompt, read as read_resource};
 
 /// Where servers run, and what is kept of them.
-pub struct Ground {
+pub struct ServerEnvironment {
     pub root: PathBuf,
     /// Their own: they get none of the variables that commands are given beyond the harmless ones.
     pub shell: Shell,
-    pub cache: Cache,
+    pub cache: DiskCache,
     /// Where what they say on stderr is written, unless logs are off.
-    pub logs: Option<(PathBuf, Logs)>,
+    pub logs: Option<(PathBuf, LogSettings)>,
     pub redactor: Arc<Redactor>,
 }
 
-impl Ground {
+impl ServerEnvironment {
     pub fn new(
-        paths: &Paths,
-        env: &Env,
+        paths: &AppPaths,
+        env: &Environment,
         config: &Config,
         root: &Path,
         executable: PathBuf,
@@ -67,14 +67,14 @@ impl Ground {
             redactor: Arc::clone(&redactor),
         });
         let ttl = Duration::from_secs(u64::from(config.cache.ttl_hours) * 3600);
-        let cache = Cache::new(paths.cache(config.cache.dir.as_deref()), ttl);
+        let cache = DiskCache::new(paths.cache(config.cache.dir.as_deref()), ttl);
         let logs = (config.logs.level != "off").then(|| (paths.logs(), config.logs.clone()));
         Self { root: root.to_owned(), shell, cache, logs, redactor }
     }
 
-    fn log(&self, server: &str) -> Option<Rotating> {
+    fn log(&self, server: &str) -> Option<RotatingFile> {
         let (folder, settings) = self.logs.as_ref()?;
         let path = folder.join(format!("mcp-{server}"));
-        Some(Rotating::new(path, settings.max_bytes, settings.files))
+        Some(RotatingFile::new(path, settings.max_bytes, settings.files))
     }
 }

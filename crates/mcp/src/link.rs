@@ -19,10 +19,10 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::Ground;
-use super::entry::Entry;
-use super::relay::{Strays, relay};
-use super::stderr_tail::{LastWords, listen};
+use super::ServerEnvironment;
+use super::entry::ServerEntry;
+use super::relay::{StrayOutput, relay};
+use super::stderr_tail::{StderrTail, listen};
 use zdx_tools::{ChildProcess, ChildSpec, ShellError};
 
 /// Between the server's stdout and the protocol.
@@ -34,7 +34,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Why a server is not there.
 #[derive(Debug)]
-pub struct Fault {
+pub struct StartFault {
     pub why: String,
     /// Another try would come to the same.
     pub lasting: bool,
@@ -52,7 +52,7 @@ pub enum CallFault {
 }
 
 /// How a call is carried.
-pub struct Carried {
+pub struct CallOptions {
     pub cancel: CancellationToken,
     pub timeout: Option<Duration>,
     pub progress: Option<mpsc::Sender<String>>,
@@ -60,43 +60,43 @@ pub struct Carried {
 
 /// For asking a server. Cheap to clone; of no use once the server has ended.
 #[derive(Clone)]
-pub struct Link {
+pub struct ServerLink {
     pub peer: Peer<RoleClient>,
-    routes: Routes,
+    routes: ProgressRoutes,
 }
 
 /// The server itself, for who looks after it.
-pub struct Running {
-    pub link: Link,
+pub struct RunningServer {
+    pub link: ServerLink,
     pub changed: Arc<Notify>,
-    service: RunningService<RoleClient, Client>,
+    service: RunningService<RoleClient, McpClient>,
     process: ChildProcess,
-    words: Arc<LastWords>,
+    words: Arc<StderrTail>,
     /// Ends when the server closes its stdout: nothing is heard from it any more.
     stdout: JoinHandle<()>,
     /// Ends when the last of its words is heard.
     stderr: JoinHandle<()>,
-    helpers: Helpers,
+    helpers: StreamTasks,
 }
 
 /// What reads the server's streams; goes with it.
-struct Helpers(Vec<AbortHandle>);
+struct StreamTasks(Vec<AbortHandle>);
 
-impl Drop for Helpers {
+impl Drop for StreamTasks {
     fn drop(&mut self) {
         self.0.iter().for_each(AbortHandle::abort);
     }
 }
 
 /// Where the progress of a call goes, by its token.
-type Routes = Arc<Mutex<HashMap<String, mpsc::Sender<String>>>>;
+type ProgressRoutes = Arc<Mutex<HashMap<String, mpsc::Sender<String>>>>;
 
-struct Client {
-    routes: Routes,
+struct McpClient {
+    routes: ProgressRoutes,
     changed: Arc<Notify>,
 }
 
-impl ClientHandler for Client {
+impl ClientHandler for McpClient {
     fn get_info(&self) -> ClientConfig {
         let own = Implementation::new("zdx", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), own)
@@ -139,17 +139,21 @@ fn key(token: &ProgressToken) -> String {
     token.0.to_string()
 }
 
-fn lock(routes: &Routes) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::Sender<String>>> {
+fn lock(routes: &ProgressRoutes) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::Sender<String>>> {
     routes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Running {
+impl RunningServer {
     /// Starts a server and shakes hands with it. Given up midway, it is stopped with all it started.
-    pub async fn start(entry: &Entry, id: &str, ground: &Ground) -> Result<Self, Fault> {
+    pub async fn start(
+        entry: &ServerEntry,
+        id: &str,
+        ground: &ServerEnvironment,
+    ) -> Result<Self, StartFault> {
         if let Some(pinned) = &entry.pinned
             && let Some(why) = pinned.refusal().await
         {
-            return Err(Fault { why, lasting: true });
+            return Err(StartFault { why, lasting: true });
         }
         let spec = ChildSpec {
             program: OsString::from(&entry.command[0]),
@@ -158,21 +162,21 @@ impl Running {
             env: entry.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         };
         let child = ground.shell.spawn(spec).await.map_err(|error| not_started(&error))?;
-        let (words, strays) = (Arc::<LastWords>::default(), Arc::<Strays>::default());
+        let (words, strays) = (Arc::<StderrTail>::default(), Arc::<StrayOutput>::default());
         let (ours, theirs) = duplex(PIPE);
         let heard = Arc::clone(&strays);
         let stdout = tokio::spawn(async move { relay(child.stdout, theirs, &heard).await });
         let log = ground.log(id);
         let mut stderr =
             tokio::spawn(listen(child.stderr, log, Arc::clone(&ground.redactor), Arc::clone(&words)));
-        let helpers = Helpers(vec![stdout.abort_handle(), stderr.abort_handle()]);
-        let (routes, changed) = (Routes::default(), Arc::<Notify>::default());
-        let client = Client { routes: Arc::clone(&routes), changed: Arc::clone(&changed) };
+        let helpers = StreamTasks(vec![stdout.abort_handle(), stderr.abort_handle()]);
+        let (routes, changed) = (ProgressRoutes::default(), Arc::<Notify>::default());
+        let client = McpClient { routes: Arc::clone(&routes), changed: Arc::clone(&changed) };
         let mut process = child.process;
         let shaken = tokio::time::timeout(entry.timeout, serve_client(client, (ours, child.stdin))).await;
         let why = match shaken {
             Ok(Ok(service)) => {
-                let link = Link { peer: service.peer().clone(), routes };
+                let link = ServerLink { peer: service.peer().clone(), routes };
                 return Ok(Self { link, changed, service, process, words, stdout, stderr, helpers });
             }
             Err(_) => format!(
@@ -191,11 +195,11 @@ impl Running {
             },
         };
         let stray = strays.first().map(|line| format!("; on stdout it wrote what is no message: {line}"));
-        Err(Fault { why: words.behind(format!("{why}{}", stray.unwrap_or_default())), lasting: false })
+        Err(StartFault { why: words.behind(format!("{why}{}", stray.unwrap_or_default())), lasting: false })
     }
 
     /// Returns at its end, or when it can answer no more, with what it came to.
-    pub async fn ended(&mut self) -> Fault {
+    pub async fn ended(&mut self) -> StartFault {
         let end = tokio::select! {
             end = self.process.wait() => Some(end),
             () = finished(&mut self.stdout) => None,
@@ -207,7 +211,7 @@ impl Running {
         };
         heard_out(&mut self.stderr).await;
         let why = end.map_or_else(|| "it closed its stdout".to_owned(), |end| format!("it ended ({end})"));
-        Fault { why: self.words.behind(why), lasting: false }
+        StartFault { why: self.words.behind(why), lasting: false }
     }
 
     /// Closes its stdin, and makes it end if it does not.
@@ -231,20 +235,20 @@ async fn finished(task: &mut JoinHandle<()>) {
     }
 }
 
-fn not_started(error: &ShellError) -> Fault {
-    Fault { why: error.not_started(), lasting: true }
+fn not_started(error: &ShellError) -> StartFault {
+    StartFault { why: error.not_started(), lasting: true }
 }
 
 fn short(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
-impl Link {
+impl ServerLink {
     pub async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        carried: Carried,
+        carried: CallOptions,
     ) -> Result<CallToolResult, CallFault> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -264,7 +268,7 @@ impl Link {
         &self,
         name: &str,
         arguments: Map<String, Value>,
-        carried: Carried,
+        carried: CallOptions,
     ) -> Result<GetPromptResult, CallFault> {
         let params = GetPromptRequestParams::new(name).with_arguments(arguments);
         let request = ClientRequest::GetPromptRequest(rmcp::model::GetPromptRequest::new(params));
@@ -274,7 +278,7 @@ impl Link {
         }
     }
 
-    pub async fn resource(&self, uri: &str, carried: Carried) -> Result<ReadResourceResult, CallFault> {
+    pub async fn resource(&self, uri: &str, carried: CallOptions) -> Result<ReadResourceResult, CallFault> {
         let params = ReadResourceRequestParams::new(uri);
         let request = ClientRequest::ReadResourceRequest(rmcp::model::ReadResourceRequest::new(params));
         match self.ask(request, carried).await? {
@@ -284,12 +288,13 @@ impl Link {
     }
 
     /// One question. An interrupt or the end of its time is told to the server, which may stop working on it.
-    async fn ask(&self, request: ClientRequest, carried: Carried) -> Result<ServerResult, CallFault> {
-        let Carried { cancel, timeout, progress } = carried;
+    async fn ask(&self, request: ClientRequest, carried: CallOptions) -> Result<ServerResult, CallFault> {
+        let CallOptions { cancel, timeout, progress } = carried;
         let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
         let mut asked = sent.await.map_err(fault)?;
         // Nothing else runs between this and the line above: no progress is told before its way is known.
-        let _route = progress.map(|progress| Route::new(&self.routes, &asked.progress_token, progress));
+        let _route =
+            progress.map(|progress| ProgressRoute::new(&self.routes, &asked.progress_token, progress));
         let gave_up = tokio::select! {
             biased;
             answer = &mut asked.rx => return answer.unwrap_or(Err(ServiceError::TransportClosed)).map_err(fault),
@@ -321,20 +326,20 @@ fn fault(error: ServiceError) -> CallFault {
 }
 
 /// Where the progress of one call goes, for as long as it runs.
-struct Route {
-    routes: Routes,
+struct ProgressRoute {
+    routes: ProgressRoutes,
     token: String,
 }
 
-impl Route {
-    fn new(routes: &Routes, token: &ProgressToken, to: mpsc::Sender<String>) -> Self {
+impl ProgressRoute {
+    fn new(routes: &ProgressRoutes, token: &ProgressToken, to: mpsc::Sender<String>) -> Self {
         let token = key(token);
         lock(routes).insert(token.clone(), to);
         Self { routes: Arc::clone(routes), token }
     }
 }
 
-impl Drop for Route {
+impl Drop for ProgressRoute {
     fn drop(&mut self) {
         lock(&self.routes).remove(&self.token);
     }

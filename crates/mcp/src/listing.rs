@@ -8,18 +8,18 @@ use sha2::{Digest, Sha256};
 const LONGEST_DESCRIPTION: usize = 2_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Listing {
+pub struct ServerListing {
     /// What it calls itself, with its version.
     pub version: Option<String>,
-    pub tools: Vec<ToolInfo>,
+    pub tools: Vec<ListedTool>,
     #[serde(default)]
-    pub prompts: Vec<PromptInfo>,
+    pub prompts: Vec<ListedPrompt>,
     #[serde(default)]
-    pub resources: Vec<ResourceInfo>,
+    pub resources: Vec<ListedResource>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ToolInfo {
+pub struct ListedTool {
     pub name: String,
     pub description: String,
     /// An object, whatever the server gave.
@@ -33,7 +33,7 @@ pub struct ToolInfo {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PromptInfo {
+pub struct ListedPrompt {
     pub name: String,
     pub description: String,
     /// In the order in which they are given, each with whether it must be.
@@ -41,12 +41,12 @@ pub struct PromptInfo {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ResourceInfo {
+pub struct ListedResource {
     pub uri: String,
     pub name: String,
 }
 
-impl Listing {
+impl ServerListing {
     /// A server that lists the same in another order has not changed.
     pub fn sorted(mut self) -> Self {
         self.tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -56,7 +56,7 @@ impl Listing {
     }
 }
 
-impl ToolInfo {
+impl ListedTool {
     /// As models take it: an object with properties, without what says nothing to them.
     pub fn schema_of(mut given: Map<String, Value>) -> Value {
         given.shift_remove("$schema");
@@ -92,17 +92,18 @@ impl ToolInfo {
 mod tests {
     use super::*;
 
-    fn tool(name: &str, schema: Value) -> ToolInfo {
+    fn tool(name: &str, schema: Value) -> ListedTool {
         let (name, description) = (name.to_owned(), String::new());
-        ToolInfo { name, description, schema, reads_only: false, needs_task: false }
+        ListedTool { name, description, schema, reads_only: false, needs_task: false }
     }
 
     #[test]
     fn another_order_is_the_same() {
         let list = |names: [&str; 3]| {
             let tools = names.map(|name| tool(name, json!({}))).into();
-            let resource = |name: &str| ResourceInfo { uri: name.to_owned(), name: String::new() };
-            Listing { tools, resources: names.map(resource).into(), ..Listing::default() }.sorted()
+            let resource = |name: &str| ListedResource { uri: name.to_owned(), name: String::new() };
+            ServerListing { tools, resources: names.map(resource).into(), ..ServerListing::default() }
+                .sorted()
         };
         assert_eq!(list(["b", "a", "c"]), list(["c", "b", "a"]));
         let one = tool("x", json!({"type": "object", "properties": {"a": {"b": 1, "c": [2, 3]}}}));

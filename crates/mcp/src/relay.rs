@@ -19,9 +19,9 @@ pub const TASK_MARK: &str = "zdx/needs-task";
 
 /// What was heard that is no message.
 #[derive(Default)]
-pub struct Strays(Mutex<Option<String>>);
+pub struct StrayOutput(Mutex<Option<String>>);
 
-impl Strays {
+impl StrayOutput {
     /// The first of it, as it may be shown.
     pub fn first(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -34,9 +34,9 @@ impl Strays {
 }
 
 /// Until the server closes its stdout, or nobody reads on.
-pub async fn relay(stdout: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, strays: &Strays) {
+pub async fn relay(stdout: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, strays: &StrayOutput) {
     let mut from = BufReader::with_capacity(64 << 10, stdout);
-    let mut line = Line::default();
+    let mut line = RelayedLine::default();
     loop {
         let piece = match from.fill_buf().await {
             Ok([]) | Err(_) => break,
@@ -58,13 +58,13 @@ pub async fn relay(stdout: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unp
 }
 
 #[derive(Default)]
-struct Line {
+struct RelayedLine {
     bytes: Vec<u8>,
     /// It is too long: only its beginning is in `bytes`, and here its end.
     tail: Option<Vec<u8>>,
 }
 
-impl Line {
+impl RelayedLine {
     fn add(&mut self, piece: &[u8]) {
         if self.tail.is_none() && self.bytes.len() + piece.len() > LONGEST_LINE {
             self.tail = Some(self.bytes.split_off(self.bytes.len().min(KEPT)));
@@ -81,7 +81,7 @@ impl Line {
     }
 
     /// What is passed on of it.
-    fn finish(self, strays: &Strays) -> Option<Vec<u8>> {
+    fn finish(self, strays: &StrayOutput) -> Option<Vec<u8>> {
         if let Some(tail) = &self.tail {
             let Some(id) = id_of(&self.bytes, tail) else {
                 strays.note(b"a line that is too long to be read");
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     async fn passed(input: &[u8]) -> (String, Option<String>) {
-        let (strays, mut out) = (Strays::default(), Vec::new());
+        let (strays, mut out) = (StrayOutput::default(), Vec::new());
         relay(input, &mut out, &strays).await;
         (String::from_utf8(out).unwrap(), strays.first())
     }

@@ -9,11 +9,11 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::McpState;
 use zdx_protocol::record::millis;
 
-use super::Ground;
+use super::ServerEnvironment;
 use super::discover::discover;
-use super::entry::Entry;
-use super::link::{Fault, Link, Running};
-use super::listing::Listing;
+use super::entry::ServerEntry;
+use super::link::{RunningServer, ServerLink, StartFault};
+use super::listing::ServerListing;
 
 /// A server whose list is known is not needed before the model has answered: the first request goes first.
 const HEAD_START: Duration = Duration::from_millis(200);
@@ -24,21 +24,21 @@ const STEADY: Duration = Duration::from_secs(60);
 /// Servers announce changes in bursts.
 const BURST: Duration = Duration::from_millis(100);
 
-pub struct Server {
+pub struct ServerTask {
     /// What it is called in tools' names, rules and mentions.
     pub id: String,
-    pub entry: Entry,
-    now: watch::Sender<Now>,
+    pub entry: ServerEntry,
+    now: watch::Sender<ServerStatus>,
     /// Somebody waits for it.
     wanted: Notify,
 }
 
 /// How it is at this moment.
 #[derive(Clone)]
-pub struct Now {
+pub struct ServerStatus {
     pub state: McpState,
-    pub link: Option<Link>,
-    pub listing: Option<Arc<Listing>>,
+    pub link: Option<ServerLink>,
+    pub listing: Option<Arc<ServerListing>>,
     /// The listing is from an earlier run.
     pub cached: bool,
     pub start_ms: Option<u64>,
@@ -47,24 +47,25 @@ pub struct Now {
 
 /// How much is done for a server.
 #[derive(Clone, Copy)]
-pub struct Manner {
+pub struct ConnectMode {
     pub restarts: usize,
     /// What was listed before counts, and there is no hurry.
     pub remembers: bool,
 }
 
-impl Manner {
+impl ConnectMode {
     pub const SESSION: Self = Self { restarts: BACKOFF.len(), remembers: true };
     pub const LOOK: Self = Self { restarts: 0, remembers: false };
 }
 
 /// Whom it tells that it has changed.
-pub type Bell = mpsc::Sender<usize>;
+pub type ChangeSender = mpsc::Sender<usize>;
 
-impl Server {
-    pub fn new(id: String, entry: Entry, ground: &Ground, manner: Manner) -> Self {
-        let listing = manner.remembers.then(|| ground.cache.get::<Listing>(&cache_key(&entry))).flatten();
-        let now = Now {
+impl ServerTask {
+    pub fn new(id: String, entry: ServerEntry, ground: &ServerEnvironment, manner: ConnectMode) -> Self {
+        let listing =
+            manner.remembers.then(|| ground.cache.get::<ServerListing>(&cache_key(&entry))).flatten();
+        let now = ServerStatus {
             state: McpState::Starting,
             link: None,
             cached: listing.is_some(),
@@ -75,7 +76,7 @@ impl Server {
         Self { id, entry, now: watch::Sender::new(now), wanted: Notify::new() }
     }
 
-    pub fn now(&self) -> Now {
+    pub fn now(&self) -> ServerStatus {
         self.now.borrow().clone()
     }
 
@@ -98,7 +99,7 @@ impl Server {
     }
 
     /// For asking it, as soon as it is up; else why it is not.
-    pub async fn link(&self) -> Result<Link, String> {
+    pub async fn link(&self) -> Result<ServerLink, String> {
         if self.now.borrow().link.is_none() {
             self.wanted.notify_one();
         }
@@ -129,9 +130,9 @@ impl Server {
     pub async fn attend(
         self: Arc<Self>,
         at: usize,
-        ground: Arc<Ground>,
-        manner: Manner,
-        bell: Bell,
+        ground: Arc<ServerEnvironment>,
+        manner: ConnectMode,
+        bell: ChangeSender,
         stop: CancellationToken,
     ) {
         if self.now.borrow().cached {
@@ -183,8 +184,8 @@ impl Server {
     }
 
     /// Healthy is who shakes hands and lists his tools in time.
-    async fn up(&self, ground: &Ground) -> Result<(Running, Listing), Fault> {
-        let running = Running::start(&self.entry, &self.id, ground).await?;
+    async fn up(&self, ground: &ServerEnvironment) -> Result<(RunningServer, ServerListing), StartFault> {
+        let running = RunningServer::start(&self.entry, &self.id, ground).await?;
         match discover(&running.link.peer, self.entry.timeout).await {
             Ok(listing) => {
                 self.now.send_modify(|now| now.link = Some(running.link.clone()));
@@ -192,12 +193,19 @@ impl Server {
             }
             Err(why) => {
                 running.stop().await;
-                Err(Fault { why, lasting: false })
+                Err(StartFault { why, lasting: false })
             }
         }
     }
 
-    fn ready(&self, began: Instant, listing: Listing, ground: &Ground, bell: &Bell, at: usize) {
+    fn ready(
+        &self,
+        began: Instant,
+        listing: ServerListing,
+        ground: &ServerEnvironment,
+        bell: &ChangeSender,
+        at: usize,
+    ) {
         self.now.send_modify(|now| {
             now.state = McpState::Ready;
             now.start_ms = Some(millis(began.elapsed()));
@@ -208,7 +216,7 @@ impl Server {
     }
 
     /// The same list as before is the same value: nobody has to look at it again.
-    fn list(&self, listing: Listing, ground: &Ground) {
+    fn list(&self, listing: ServerListing, ground: &ServerEnvironment) {
         ground.cache.put(&cache_key(&self.entry), &listing);
         self.now.send_modify(|now| {
             now.cached = false;
@@ -221,12 +229,12 @@ impl Server {
     /// While it runs. Why it ended; nothing when it was stopped.
     async fn serve(
         &self,
-        mut running: Running,
-        ground: &Ground,
-        bell: &Bell,
+        mut running: RunningServer,
+        ground: &ServerEnvironment,
+        bell: &ChangeSender,
         at: usize,
         stop: &CancellationToken,
-    ) -> Option<Fault> {
+    ) -> Option<StartFault> {
         let changed = Arc::clone(&running.changed);
         loop {
             tokio::select! {
@@ -263,11 +271,11 @@ impl Server {
 }
 
 /// A full queue has somebody on the way already.
-fn ring(bell: &Bell, at: usize) {
+fn ring(bell: &ChangeSender, at: usize) {
     let _ = bell.try_send(at);
 }
 
 /// What else starts, with other variables too, is another server.
-fn cache_key(entry: &Entry) -> String {
+fn cache_key(entry: &ServerEntry) -> String {
     format!("mcp listing 2 {:?} {:?}", entry.command, entry.environment)
 }

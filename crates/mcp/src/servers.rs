@@ -11,39 +11,39 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{McpServer, McpState};
 
-use super::entry::{self, Entry, Read};
-use super::server_task::{Manner, Server};
-use super::{Ground, names};
-use zdx_config::Configured;
-use zdx_config::Env;
+use super::entry::{self, ReadEntry, ServerEntry};
+use super::server_task::{ConnectMode, ServerTask};
+use super::{ServerEnvironment, names};
+use zdx_config::EffectiveConfig;
+use zdx_config::Environment;
 
 /// What may wait to be told of servers; a state that was overtaken need not be told.
 const BELLS: usize = 64;
 
 /// What a configuration comes to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct ServerPlan {
     /// To be started, each with what it is called.
-    pub entries: Vec<(String, Entry)>,
+    pub entries: Vec<(String, ServerEntry)>,
     /// Not to be started, and why.
     pub others: Vec<McpServer>,
-    pub room: Room,
+    pub room: ToolBudget,
     first_wait: Duration,
     root: std::path::PathBuf,
 }
 
 /// How much of a request tools of servers may take, before they are only found by searching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct ToolBudget {
     pub tools: usize,
     pub bytes: usize,
     pub total_tools: usize,
     pub total_bytes: usize,
 }
 
-impl Plan {
+impl ServerPlan {
     /// Also what deserves a warning.
-    pub fn new(configured: &Configured, env: &Env, root: &Path) -> (Self, Vec<String>) {
+    pub fn new(configured: &EffectiveConfig, env: &Environment, root: &Path) -> (Self, Vec<String>) {
         let config = &configured.resolved.config.mcp;
         let (mut entries, mut others, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         let mut taken = HashSet::new();
@@ -51,12 +51,12 @@ impl Plan {
             let (read, told) = entry::read(name, value, env);
             warnings.extend(told);
             match read {
-                Read::Server(entry) => {
+                ReadEntry::Server(entry) => {
                     let pinned = configured.pin(&["mcp", name], entry.source());
-                    entries.push((names::server(name, &mut taken), Entry { pinned, ..*entry }));
+                    entries.push((names::server(name, &mut taken), ServerEntry { pinned, ..*entry }));
                 }
-                Read::Disabled => others.push(McpServer::new(name, McpState::Disabled)),
-                Read::Refused(why) => {
+                ReadEntry::Disabled => others.push(McpServer::new(name, McpState::Disabled)),
+                ReadEntry::Refused(why) => {
                     let refused = McpServer { error: Some(why), ..McpServer::new(name, McpState::Refused) };
                     warnings.push(refused.fault());
                     others.push(refused);
@@ -66,7 +66,7 @@ impl Plan {
         let untrusted = configured.wants.iter().filter_map(|want| want.key.strip_prefix("mcp."));
         let untrusted = untrusted.filter(|name| !entry::SETTINGS.contains(name));
         others.extend(untrusted.map(|name| McpServer::new(name.trim_matches('"'), McpState::Untrusted)));
-        let room = Room {
+        let room = ToolBudget {
             tools: config.max_tools,
             bytes: config.max_schema_bytes,
             total_tools: config.total_tools,
@@ -77,9 +77,9 @@ impl Plan {
     }
 }
 
-pub struct Servers {
-    plan: Plan,
-    list: Vec<Arc<Server>>,
+pub struct ServerSet {
+    plan: ServerPlan,
+    list: Vec<Arc<ServerTask>>,
     bells: tokio::sync::Mutex<mpsc::Receiver<usize>>,
     /// What the first request waits for servers that nobody knows; taken by the first that does.
     patience: Mutex<Option<Duration>>,
@@ -87,16 +87,22 @@ pub struct Servers {
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl Servers {
+impl ServerSet {
     /// Starts them all, and waits for none. `one_prompt`: the first request is to wait a moment; in a conversation tools join
     /// when they are there.
-    pub fn start(plan: Plan, ground: Ground, manner: Manner, one_prompt: bool) -> Arc<Self> {
+    pub fn start(
+        plan: ServerPlan,
+        ground: ServerEnvironment,
+        manner: ConnectMode,
+        one_prompt: bool,
+    ) -> Arc<Self> {
         let (bell, bells) = mpsc::channel(BELLS);
         let (ground, stop) = (Arc::new(ground), CancellationToken::new());
-        let server =
-            |(id, entry): &(String, Entry)| Arc::new(Server::new(id.clone(), entry.clone(), &ground, manner));
-        let list: Vec<Arc<Server>> = plan.entries.iter().map(server).collect();
-        let attend = |(at, server): (usize, &Arc<Server>)| {
+        let server = |(id, entry): &(String, ServerEntry)| {
+            Arc::new(ServerTask::new(id.clone(), entry.clone(), &ground, manner))
+        };
+        let list: Vec<Arc<ServerTask>> = plan.entries.iter().map(server).collect();
+        let attend = |(at, server): (usize, &Arc<ServerTask>)| {
             let server = Arc::clone(server);
             tokio::spawn(server.attend(at, Arc::clone(&ground), manner, bell.clone(), stop.clone()))
         };
@@ -111,20 +117,20 @@ impl Servers {
         })
     }
 
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &ServerPlan {
         &self.plan
     }
 
-    pub fn list(&self) -> &[Arc<Server>] {
+    pub fn list(&self) -> &[Arc<ServerTask>] {
         &self.list
     }
 
-    pub fn named(&self, id: &str) -> Option<&Arc<Server>> {
+    pub fn named(&self, id: &str) -> Option<&Arc<ServerTask>> {
         self.list.iter().find(|server| server.id == id)
     }
 
     /// The next server that has changed. Never returns where nothing does.
-    pub async fn changed(&self) -> &Arc<Server> {
+    pub async fn changed(&self) -> &Arc<ServerTask> {
         loop {
             let rung = self.bells.lock().await.recv().await;
             match rung.map(|at| &self.list[at]) {
@@ -137,7 +143,7 @@ impl Servers {
     /// Before the first request: whom nobody knows yet is waited for, once and not for long. What is to be said of it.
     pub async fn first_wait(&self, cancel: &CancellationToken) -> Option<String> {
         let patience = self.patience.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let unknown: Vec<&Arc<Server>> = self.list.iter().filter(|server| server.is_unknown()).collect();
+        let unknown: Vec<&Arc<ServerTask>> = self.list.iter().filter(|server| server.is_unknown()).collect();
         if unknown.is_empty() {
             return None;
         }
@@ -164,7 +170,7 @@ impl Servers {
     }
 }
 
-impl Drop for Servers {
+impl Drop for ServerSet {
     fn drop(&mut self) {
         self.stop.cancel();
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use zdx_protocol::redact::Redactor;
 
-use zdx_store::Rotating;
+use zdx_store::RotatingFile;
 
 const LINES: usize = 5;
 const LONGEST: usize = 300;
@@ -15,9 +15,9 @@ const LONGEST: usize = 300;
 const LONGEST_LINE: usize = 16 << 10;
 
 #[derive(Default)]
-pub struct LastWords(Mutex<VecDeque<String>>);
+pub struct StderrTail(Mutex<VecDeque<String>>);
 
-impl LastWords {
+impl StderrTail {
     /// Keeps them until the stream is closed, and nothing else of what is said.
     pub async fn listen(self: Arc<Self>, stderr: impl AsyncRead + Unpin, redactor: Arc<Redactor>) {
         listen(stderr, None, redactor, self).await;
@@ -54,9 +54,9 @@ impl LastWords {
 /// Until the server closes its stderr. What cannot be written is done without.
 pub async fn listen(
     stderr: impl AsyncRead + Unpin,
-    mut log: Option<Rotating>,
+    mut log: Option<RotatingFile>,
     redactor: Arc<Redactor>,
-    words: Arc<LastWords>,
+    words: Arc<StderrTail>,
 ) {
     let mut from = BufReader::with_capacity(LONGEST_LINE, stderr);
     let mut line = Vec::new();
@@ -80,7 +80,7 @@ pub async fn listen(
     }
 }
 
-fn write(line: &mut Vec<u8>, log: &mut Option<Rotating>, redactor: &Redactor, words: &LastWords) {
+fn write(line: &mut Vec<u8>, log: &mut Option<RotatingFile>, redactor: &Redactor, words: &StderrTail) {
     let text = String::from_utf8_lossy(line);
     let masked = redactor.redact(text.trim_end_matches('\n'));
     words.note(&masked);

@@ -7,15 +7,15 @@ use futures_util::future::FutureExt;
 use serde_json::{Map, Value};
 use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
 
-use super::link::{CallFault, Carried};
-use super::listing::ToolInfo;
+use super::link::{CallFault, CallOptions};
+use super::listing::ListedTool;
 use super::result;
-use super::server_task::Server;
-use zdx_tools::{Prepared, RunContext, Shell, Tool, ToolContext};
+use super::server_task::ServerTask;
+use zdx_tools::{PreparedCall, Shell, Tool, ToolContext, ToolRunContext};
 
 pub struct McpTool {
     spec: ToolSpec,
-    server: Arc<Server>,
+    server: Arc<ServerTask>,
     /// As the server calls it, and as rules do.
     theirs: String,
     ours: String,
@@ -24,7 +24,7 @@ pub struct McpTool {
 }
 
 impl McpTool {
-    pub fn new(server: Arc<Server>, info: &ToolInfo, ours: String, full: String) -> Self {
+    pub fn new(server: Arc<ServerTask>, info: &ListedTool, ours: String, full: String) -> Self {
         let spec = ToolSpec {
             name: Cow::Owned(full),
             description: Cow::Owned(info.short_description()),
@@ -51,36 +51,36 @@ impl Tool for McpTool {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
         let action = Action::Mcp {
             server: self.server.id.clone(),
             tool: self.ours.clone(),
             digest: self.digest.clone(),
         };
         let preview = self.preview(&input);
-        let call = Call {
+        let call = PendingCall {
             server: Arc::clone(&self.server),
             tool: self.theirs.clone(),
             input,
             shell: Arc::clone(&cx.shell),
             timeout: cx.timeout,
         };
-        let run = move |run: RunContext| call.run(run).boxed();
-        Ok(Prepared { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
+        let run = move |run: ToolRunContext| call.run(run).boxed();
+        Ok(PreparedCall { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
     }
 }
 
-struct Call {
-    server: Arc<Server>,
+struct PendingCall {
+    server: Arc<ServerTask>,
     tool: String,
     input: Map<String, Value>,
     shell: Arc<Shell>,
     timeout: Option<std::time::Duration>,
 }
 
-impl Call {
-    async fn run(self, run: RunContext) -> ToolOutput {
-        let RunContext { id, cancel, progress, .. } = run;
+impl PendingCall {
+    async fn run(self, run: ToolRunContext) -> ToolOutput {
+        let ToolRunContext { id, cancel, progress, .. } = run;
         let link = tokio::select! {
             biased;
             () = cancel.cancelled() => return failed(&self.server, CallFault::Interrupted).await,
@@ -90,7 +90,7 @@ impl Call {
             Ok(link) => link,
             Err(why) => return unavailable(&self.server, &why),
         };
-        let carried = Carried { cancel, timeout: self.timeout, progress: Some(progress) };
+        let carried = CallOptions { cancel, timeout: self.timeout, progress: Some(progress) };
         match link.call(&self.tool, self.input, carried).await {
             Ok(result) => result::output(result, &id, &self.shell),
             Err(fault) => failed(&self.server, fault).await,
@@ -98,13 +98,13 @@ impl Call {
     }
 }
 
-fn unavailable(server: &Server, why: &str) -> ToolOutput {
+fn unavailable(server: &ServerTask, why: &str) -> ToolOutput {
     let message =
         format!("the MCP server {} is not there: {why}. Go on without it, or tell the user", server.id);
     ToolOutput::error(ToolCode::McpUnavailable, message)
 }
 
-async fn failed(server: &Server, fault: CallFault) -> ToolOutput {
+async fn failed(server: &ServerTask, fault: CallFault) -> ToolOutput {
     match fault {
         CallFault::Interrupted => ToolOutput::error(
             ToolCode::Interrupted,

@@ -9,39 +9,39 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::display::format::{count, size};
 use zdx_protocol::{McpServer, ToolSpec};
 
-use super::listing::Listing;
+use super::listing::ServerListing;
 use super::names;
-use super::server_task::{Now, Server};
-use super::servers::{Room, Servers};
+use super::server_task::{ServerStatus, ServerTask};
+use super::servers::{ServerSet, ToolBudget};
 use super::tool::McpTool;
 use zdx_tools::Tool;
-use zdx_tools::mcp_call::McpCall;
-use zdx_tools::registry::MoreTools;
-use zdx_tools::tool_search::{Catalogue, ToolSearch};
+use zdx_tools::mcp_call::McpCallTool;
+use zdx_tools::registry::DynamicTools;
+use zdx_tools::tool_search::{SearchableTools, ToolSearchTool};
 
 /// Whether an agent may have a tool: by the name that a model calls it, by server and tool as rules name it.
-pub type May = Box<dyn Fn(&str, &str, &str) -> bool + Send + Sync>;
+pub type ToolPermission = Box<dyn Fn(&str, &str, &str) -> bool + Send + Sync>;
 
-pub struct Shelf {
-    servers: Arc<Servers>,
-    may: May,
-    stock: Mutex<Option<Arc<Stock>>>,
+pub struct McpToolCatalog {
+    servers: Arc<ServerSet>,
+    may: ToolPermission,
+    stock: Mutex<Option<Arc<CatalogSnapshot>>>,
     /// Servers of which was said that they are searched.
     said: Mutex<HashSet<String>>,
 }
 
 /// What is there, as of certain lists.
-struct Stock {
+struct CatalogSnapshot {
     /// What it was made of: as long as these are what servers list, it holds.
-    made_of: Vec<Option<Arc<Listing>>>,
+    made_of: Vec<Option<Arc<ServerListing>>>,
     told: Vec<Arc<dyn Tool>>,
-    all: Arc<All>,
-    counts: Vec<Count>,
+    all: Arc<AllTools>,
+    counts: Vec<ServerToolCount>,
 }
 
-struct All(Vec<Arc<dyn Tool>>);
+struct AllTools(Vec<Arc<dyn Tool>>);
 
-impl Catalogue for All {
+impl SearchableTools for AllTools {
     fn tools(&self) -> &[Arc<dyn Tool>] {
         &self.0
     }
@@ -49,24 +49,24 @@ impl Catalogue for All {
 
 /// Of one server.
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct ServerToolCount {
     tools: usize,
     bytes: usize,
     left_out: usize,
     searched: bool,
 }
 
-impl Shelf {
-    pub fn new(servers: Arc<Servers>, may: May) -> Self {
+impl McpToolCatalog {
+    pub fn new(servers: Arc<ServerSet>, may: ToolPermission) -> Self {
         Self { servers, may, stock: Mutex::default(), said: Mutex::default() }
     }
 
     /// Made anew only where a list has changed.
-    fn stock(&self) -> Arc<Stock> {
-        let lists: Vec<Option<Arc<Listing>>> =
+    fn stock(&self) -> Arc<CatalogSnapshot> {
+        let lists: Vec<Option<Arc<ServerListing>>> =
             self.servers.list().iter().map(|server| server.now().listing).collect();
         let mut kept = self.stock.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |stock: &&Arc<Stock>| {
+        let same = |stock: &&Arc<CatalogSnapshot>| {
             stock.made_of.len() == lists.len() && stock.made_of.iter().zip(&lists).all(|(a, b)| is_same(a, b))
         };
         if let Some(stock) = kept.as_ref().filter(same) {
@@ -77,11 +77,11 @@ impl Shelf {
         stock
     }
 
-    fn make(&self, made_of: Vec<Option<Arc<Listing>>>) -> Stock {
+    fn make(&self, made_of: Vec<Option<Arc<ServerListing>>>) -> CatalogSnapshot {
         let room = self.servers.plan().room;
         let (mut used, mut used_bytes) = (0, 0);
         let (mut told, mut all) = (Vec::<Arc<dyn Tool>>::new(), Vec::<Arc<dyn Tool>>::new());
-        let mut counts: Vec<Count> = Vec::new();
+        let mut counts: Vec<ServerToolCount> = Vec::new();
         let mut searched = Vec::new();
         for (server, listing) in self.servers.list().iter().zip(&made_of) {
             let (tools, mut count) = self.tools_of(server, listing.as_deref());
@@ -103,16 +103,20 @@ impl Shelf {
             }
             counts.push(count);
         }
-        let all = Arc::new(All(all));
+        let all = Arc::new(AllTools(all));
         if !searched.is_empty() {
-            let catalogue = Arc::clone(&all) as Arc<dyn Catalogue>;
-            told.push(Arc::new(ToolSearch::new(&searched, Arc::clone(&catalogue))));
-            told.push(Arc::new(McpCall::new(catalogue)));
+            let catalogue = Arc::clone(&all) as Arc<dyn SearchableTools>;
+            told.push(Arc::new(ToolSearchTool::new(&searched, Arc::clone(&catalogue))));
+            told.push(Arc::new(McpCallTool::new(catalogue)));
         }
-        Stock { made_of, told, all, counts }
+        CatalogSnapshot { made_of, told, all, counts }
     }
 
-    fn tools_of(&self, server: &Arc<Server>, listing: Option<&Listing>) -> (Vec<Arc<dyn Tool>>, Count) {
+    fn tools_of(
+        &self,
+        server: &Arc<ServerTask>,
+        listing: Option<&ServerListing>,
+    ) -> (Vec<Arc<dyn Tool>>, ServerToolCount) {
         let Some((listing, wanted)) = listing.zip(server.entry.tools.compiled()) else {
             return Default::default();
         };
@@ -128,8 +132,12 @@ impl Shelf {
                 tools.push(Arc::new(tool));
             }
         }
-        let count =
-            Count { tools: tools.len(), bytes, left_out: listing.tools.len() - tools.len(), searched: false };
+        let count = ServerToolCount {
+            tools: tools.len(),
+            bytes,
+            left_out: listing.tools.len() - tools.len(),
+            searched: false,
+        };
         (tools, count)
     }
 
@@ -147,7 +155,7 @@ impl Shelf {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let searched = self.servers.list().iter().zip(&stock.counts).filter(|(_, count)| count.searched);
         let fresh = searched.filter(|(server, _)| said.insert(server.id.clone()));
-        let Room { tools, bytes, .. } = self.servers.plan().room;
+        let ToolBudget { tools, bytes, .. } = self.servers.plan().room;
         fresh
             .map(|(server, count)| {
                 format!(
@@ -166,7 +174,7 @@ fn count_of(tools: usize) -> String {
     count(tools, "tool")
 }
 
-fn is_same(a: &Option<Arc<Listing>>, b: &Option<Arc<Listing>>) -> bool {
+fn is_same(a: &Option<Arc<ServerListing>>, b: &Option<Arc<ServerListing>>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),
         (None, None) => true,
@@ -179,8 +187,8 @@ fn size_of(spec: &ToolSpec) -> usize {
     spec.name.len() + spec.description.len() + spec.schema.to_string().len()
 }
 
-fn seen(server: &Server, count: Count) -> McpServer {
-    let Now { state, listing, cached, start_ms, error, .. } = server.now();
+fn seen(server: &ServerTask, count: ServerToolCount) -> McpServer {
+    let ServerStatus { state, listing, cached, start_ms, error, .. } = server.now();
     let (told, searched) = if count.searched { (0, count.tools) } else { (count.tools, 0) };
     McpServer {
         version: listing.as_ref().and_then(|listing| listing.version.clone()),
@@ -197,7 +205,7 @@ fn seen(server: &Server, count: Count) -> McpServer {
     }
 }
 
-impl MoreTools for Shelf {
+impl DynamicTools for McpToolCatalog {
     fn told(&self) -> Vec<Arc<dyn Tool>> {
         self.stock().told.clone()
     }

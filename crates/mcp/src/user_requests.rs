@@ -9,27 +9,27 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::query::Named;
 
-use super::link::{CallFault, Carried};
-use super::listing::{PromptInfo, ResourceInfo};
+use super::link::{CallFault, CallOptions};
+use super::listing::{ListedPrompt, ListedResource};
 use super::names;
 use super::result;
-use super::server_task::Server;
-use super::servers::Servers;
+use super::server_task::ServerTask;
+use super::servers::ServerSet;
 use zdx_workspace::text::first;
 
 /// What is taken of one resource or prompt, as of a file.
 const LARGEST: usize = 64 << 10;
 
 /// A prompt that the user asked for, with what he typed behind it.
-pub struct Prompted {
-    server: Arc<Server>,
-    info: PromptInfo,
+pub struct RequestedPrompt {
+    server: Arc<ServerTask>,
+    info: ListedPrompt,
     arguments: Map<String, Value>,
 }
 
-impl Servers {
+impl ServerSet {
     /// Every prompt that is known of, by the name that is typed.
-    fn all_prompts(&self) -> Vec<(String, Arc<Server>, PromptInfo)> {
+    fn all_prompts(&self) -> Vec<(String, Arc<ServerTask>, ListedPrompt)> {
         let mut all = Vec::new();
         for server in self.list() {
             let mut taken = HashSet::new();
@@ -44,7 +44,7 @@ impl Servers {
 
     /// For lists and completion.
     pub fn prompts(&self) -> Vec<Named> {
-        let named = |(name, _, info): (String, _, PromptInfo)| {
+        let named = |(name, _, info): (String, _, ListedPrompt)| {
             let wanted: Vec<String> = info.arguments.iter().map(|(name, must)| usage(name, *must)).collect();
             let about = [info.description.trim(), &wanted.join(" ")].join(" ");
             Named { name, description: about.trim().to_owned() }
@@ -53,10 +53,10 @@ impl Servers {
     }
 
     /// The prompt that a command means, with its arguments; nothing when it means none, an error when something is missing.
-    pub fn prompted(&self, command: &str, words: &str) -> Option<Result<Prompted, String>> {
+    pub fn prompted(&self, command: &str, words: &str) -> Option<Result<RequestedPrompt, String>> {
         let (_, server, info) = self.all_prompts().into_iter().find(|(name, ..)| name == command)?;
         Some(match arguments(&info, words) {
-            Ok(arguments) => Ok(Prompted { server, info, arguments }),
+            Ok(arguments) => Ok(RequestedPrompt { server, info, arguments }),
             Err(missing) => {
                 let wanted: Vec<String> =
                     info.arguments.iter().map(|(name, must)| usage(name, *must)).collect();
@@ -67,17 +67,17 @@ impl Servers {
 
     /// `server:uri`, of all that is known, each with what it is.
     pub fn resources(&self) -> Vec<(String, String)> {
-        let of = |server: &Arc<Server>| {
+        let of = |server: &Arc<ServerTask>| {
             let listing = server.now().listing;
             let all = listing.iter().flat_map(|listing| &listing.resources);
-            let named = |info: &ResourceInfo| (format!("{}:{}", server.id, info.uri), info.name.clone());
+            let named = |info: &ListedResource| (format!("{}:{}", server.id, info.uri), info.name.clone());
             all.map(named).collect::<Vec<_>>()
         };
         self.list().iter().flat_map(of).collect()
     }
 
     /// The server and the resource that a mention means, if it names a server.
-    pub fn mentioned(&self, written: &str) -> Option<(Arc<Server>, String)> {
+    pub fn mentioned(&self, written: &str) -> Option<(Arc<ServerTask>, String)> {
         let (name, uri) = written.split_once(':')?;
         let server = self.named(name).filter(|_| !uri.is_empty())?;
         Some((Arc::clone(server), uri.to_owned()))
@@ -91,7 +91,7 @@ fn usage(name: &str, must: bool) -> String {
 }
 
 /// Word by word in the order of the prompt's own, `name=value` by name; the last takes all that is left. What is missing.
-fn arguments(info: &PromptInfo, words: &str) -> Result<Map<String, Value>, String> {
+fn arguments(info: &ListedPrompt, words: &str) -> Result<Map<String, Value>, String> {
     let mut given = Map::new();
     let mut rest = words.trim();
     let mut left: Vec<&str> = info.arguments.iter().map(|(name, _)| name.as_str()).collect();
@@ -112,7 +112,7 @@ fn arguments(info: &PromptInfo, words: &str) -> Result<Map<String, Value>, Strin
     missing.map_or(Ok(given), |(name, _)| Err(name.to_uppercase()))
 }
 
-impl Prompted {
+impl RequestedPrompt {
     /// What the server makes of it; nothing when the user has had enough of waiting.
     pub async fn text(self, cancel: &CancellationToken) -> Option<Result<String, String>> {
         let Self { server, info, arguments } = self;
@@ -141,7 +141,7 @@ impl Prompted {
 
 /// A resource as it is put before a prompt; nothing when the user has had enough of waiting.
 pub async fn read(
-    server: &Arc<Server>,
+    server: &Arc<ServerTask>,
     uri: &str,
     cancel: &CancellationToken,
 ) -> Option<Result<String, String>> {
@@ -165,11 +165,11 @@ fn bounded(text: String) -> String {
     }
 }
 
-fn carried(server: &Server, cancel: &CancellationToken) -> Carried {
-    Carried { cancel: cancel.clone(), timeout: Some(server.entry.timeout), progress: None }
+fn carried(server: &ServerTask, cancel: &CancellationToken) -> CallOptions {
+    CallOptions { cancel: cancel.clone(), timeout: Some(server.entry.timeout), progress: None }
 }
 
-fn words(server: &Server, fault: CallFault) -> String {
+fn words(server: &ServerTask, fault: CallFault) -> String {
     match fault {
         CallFault::Interrupted => "interrupted".to_owned(),
         CallFault::Timeout => {
@@ -184,10 +184,10 @@ fn words(server: &Server, fault: CallFault) -> String {
 mod tests {
     use super::*;
 
-    fn info() -> PromptInfo {
+    fn info() -> ListedPrompt {
         let arguments =
             vec![("city".to_owned(), true), ("style".to_owned(), false), ("note".to_owned(), false)];
-        PromptInfo { name: "x".into(), description: String::new(), arguments }
+        ListedPrompt { name: "x".into(), description: String::new(), arguments }
     }
 
     #[test]

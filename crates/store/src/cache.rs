@@ -18,12 +18,12 @@ const LARGEST: usize = 2 << 20;
 const MOST_FILES: usize = 200;
 
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub struct DiskCache {
     dir: PathBuf,
     ttl: Duration,
 }
 
-impl Cache {
+impl DiskCache {
     /// A time of zero keeps nothing.
     pub fn new(dir: PathBuf, ttl: Duration) -> Self {
         Self { dir, ttl }
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn what_is_put_comes_back_until_it_is_too_old() {
         let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::new(dir.path().join("c"), Duration::from_secs(60));
+        let cache = DiskCache::new(dir.path().join("c"), Duration::from_secs(60));
         assert_eq!(cache.get::<u64>("a"), None);
         cache.put("a", &7_u64);
         assert_eq!(cache.get::<u64>("a"), Some(7));
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn a_time_of_zero_keeps_nothing_and_damage_is_forgotten() {
         let dir = tempfile::tempdir().unwrap();
-        Cache::new(dir.path().join("c"), Duration::ZERO).put("a", &1);
+        DiskCache::new(dir.path().join("c"), Duration::ZERO).put("a", &1);
         assert!(!dir.path().join("c").exists());
-        let cache = Cache::new(dir.path().to_owned(), Duration::from_secs(60));
+        let cache = DiskCache::new(dir.path().to_owned(), Duration::from_secs(60));
         fs::write(cache.path("a"), "{ half").unwrap();
         assert_eq!(cache.get::<u64>("a"), None);
     }

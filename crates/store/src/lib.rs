@@ -4,6 +4,6 @@ mod cache;
 mod rotating_file;
 mod session;
 
-pub use cache::Cache;
-pub use rotating_file::Rotating;
+pub use cache::DiskCache;
+pub use rotating_file::RotatingFile;
 pub use session::*;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use zdx_workspace::own_files::ensure_dir;
 
-pub struct Rotating {
+pub struct RotatingFile {
     path: PathBuf,
     max_bytes: u64,
     files: u32,
@@ -16,7 +16,7 @@ pub struct Rotating {
     written: u64,
 }
 
-impl Rotating {
+impl RotatingFile {
     pub fn new(path: PathBuf, max_bytes: u64, files: u32) -> Self {
         Self { path, max_bytes, files, file: None, written: 0 }
     }

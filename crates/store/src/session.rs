@@ -17,11 +17,11 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use file::ignore_sigxfsz;
-pub use fork::ForkError;
-pub use list::{FindError, is_same_root};
+pub use fork::SessionForkError;
 pub use list::{Kind as SessionKind, SessionStore};
-pub use load::OpenError;
-pub use load::Opened;
+pub use list::{SessionFindError, is_same_root};
+pub use load::ResumedSession;
+pub use load::SessionOpenError;
 pub use log::SessionLog;
 
 /// A random UUID, hyphenated and lower-case. It names a file, so nothing else is ever accepted as an id.
@@ -42,16 +42,16 @@ impl fmt::Display for SessionId {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no session id: expected a form like 550e8400-e29b-41d4-a716-446655440000")]
-pub struct InvalidId(pub String);
+pub struct InvalidSessionId(pub String);
 
 impl FromStr for SessionId {
-    type Err = InvalidId;
+    type Err = InvalidSessionId;
 
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
+    fn from_str(text: &str) -> Result<Self, InvalidSessionId> {
         // The parser also reads braced, URN and unhyphenated forms: none of them is a file name of ours.
         match uuid::Uuid::try_parse(text) {
             Ok(uuid) if text.len() == uuid::fmt::Hyphenated::LENGTH => Ok(Self(uuid)),
-            _ => Err(InvalidId(text.chars().take(60).collect())),
+            _ => Err(InvalidSessionId(text.chars().take(60).collect())),
         }
     }
 }

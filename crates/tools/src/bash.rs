@@ -10,19 +10,19 @@ use serde_json::{Map, Value, json};
 use zdx_protocol::facts::{BASH, SO_FAR};
 use zdx_protocol::{Action, Origin, Preview, ToolCode, ToolError, ToolOutput, ToolSpec, path_text};
 
-use super::input::{Input, invalid};
-use super::shell::{Captured, CommandOutput, End, RunOptions, ShellError};
-use super::{Prepared, RunContext, Tool, ToolContext};
+use super::input::{ToolInput, invalid};
+use super::shell::{CapturedStream, CommandEnd, CommandOutput, RunOptions, ShellError};
+use super::{PreparedCall, Tool, ToolContext, ToolRunContext};
 use zdx_workspace::text::last;
 
 /// What an interrupted command's error repeats of its output.
 const MOST_SO_FAR: usize = 2 * 1024;
 
-pub(super) struct Bash {
+pub(super) struct BashTool {
     spec: ToolSpec,
 }
 
-impl Default for Bash {
+impl Default for BashTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(BASH.name),
@@ -50,13 +50,13 @@ impl Default for Bash {
     }
 }
 
-impl Tool for Bash {
+impl Tool for BashTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(&BASH, input);
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let mut input = ToolInput::new(&BASH, input);
         let command = input.text("command")?;
         if command.trim().is_empty() {
             return Err(invalid("`command` is empty"));
@@ -67,8 +67,8 @@ impl Tool for Bash {
         let action = Action::Command { command: command.clone(), cwd: cwd.clone(), origin: Origin::Model };
         let preview = Preview::Command { command: command.clone() };
         let (shell, workspace) = (Arc::clone(&cx.shell), Arc::clone(&cx.workspace));
-        let run = move |run: RunContext| {
-            let RunContext { id, cancel, progress, beside } = run;
+        let run = move |run: ToolRunContext| {
+            let ToolRunContext { id, cancel, progress, beside } = run;
             let options = RunOptions { id, cwd, timeout, cancel, progress: Some(progress) };
             async move {
                 if !workspace.is_in_place() {
@@ -82,7 +82,7 @@ impl Tool for Bash {
             }
             .boxed()
         };
-        Ok(Prepared { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
+        Ok(PreparedCall { action, preview, doomed: None, line: None, adds_mask: false, run: Box::new(run) })
     }
 }
 
@@ -103,13 +103,13 @@ pub fn envelope(result: Result<CommandOutput, ShellError>) -> ToolOutput {
     };
     let CommandOutput { stdout, mut stderr, end, background, .. } = output;
     let (exit_code, timed_out) = match end {
-        End::Exited(code) => (code, false),
-        End::Signalled(signal) => (128 + signal, false),
-        End::TimedOut(limit) => {
+        CommandEnd::Exited(code) => (code, false),
+        CommandEnd::Signalled(signal) => (128 + signal, false),
+        CommandEnd::TimedOut(limit) => {
             append_line(&mut stderr.text, &timeout_message(limit));
             (-1, true)
         }
-        End::Cancelled => {
+        CommandEnd::Cancelled => {
             return ToolOutput::error(ToolCode::Interrupted, interrupted_message(&stdout, &stderr));
         }
     };
@@ -156,7 +156,7 @@ fn append_line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-fn interrupted_message(stdout: &Captured, stderr: &Captured) -> String {
+fn interrupted_message(stdout: &CapturedStream, stderr: &CapturedStream) -> String {
     let mut message = "the command was interrupted and everything it started was stopped".to_owned();
     for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
         if !stream.text.is_empty() {

@@ -12,11 +12,11 @@ use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 
-use zdx_workspace::Blobs;
-use zdx_workspace::path_lock::{ContentHash, PathLockError};
-use zdx_workspace::read_tracker::Known;
+use zdx_workspace::BlobStore;
+use zdx_workspace::path_lock::{FileDigest, PathLockError};
+use zdx_workspace::read_tracker::SeenContents;
 use zdx_workspace::text::{before_cut, first};
-use zdx_workspace::workspace::{FileError, Permissions, Staged, Workspace};
+use zdx_workspace::workspace::{FileError, FilePermissions, StagedFile, Workspace};
 
 /// Files above this are neither compared nor edited.
 pub(super) const MOST: u64 = 32 * 1024 * 1024;
@@ -27,7 +27,7 @@ const DIFF_OUTPUT: usize = 256 * 1024;
 
 /// What a file was when a change was prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum PreparedFile {
     Absent,
     Content([u8; 32]),
     /// Too large to look into: the hash of its content, or of a file too large for that too, what the system says of it.
@@ -35,11 +35,14 @@ pub(super) enum Before {
 }
 
 /// A file's state and, when it could be read, its content.
-pub(super) fn look(workspace: &Workspace, target: &Target) -> Result<(Before, Option<Vec<u8>>), FileError> {
+pub(super) fn look(
+    workspace: &Workspace,
+    target: &Target,
+) -> Result<(PreparedFile, Option<Vec<u8>>), FileError> {
     match workspace.read_file(target, MOST) {
-        Ok(content) => Ok((Before::Content(Sha256::digest(&content).into()), Some(content))),
-        Err(FileError::Missing(_)) => Ok((Before::Absent, None)),
-        Err(FileError::TooLarge { .. }) => Ok((Before::Large(large(workspace, target)?), None)),
+        Ok(content) => Ok((PreparedFile::Content(Sha256::digest(&content).into()), Some(content))),
+        Err(FileError::Missing(_)) => Ok((PreparedFile::Absent, None)),
+        Err(FileError::TooLarge { .. }) => Ok((PreparedFile::Large(large(workspace, target)?), None)),
         Err(error) => Err(error),
     }
 }
@@ -48,16 +51,16 @@ fn large(workspace: &Workspace, target: &Target) -> Result<String, FileError> {
     let failed = |source| FileError::Io { path: target.path.clone(), source };
     let file = workspace.open_file(target)?.file;
     let found = file.metadata().map_err(failed)?;
-    let hash = Blobs::hash_all(file).map_err(failed)?;
+    let hash = BlobStore::hash_all(file).map_err(failed)?;
     Ok(hash.unwrap_or_else(|| {
         let changed = (found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec());
         format!("{} {} {changed:?}", found.ino(), found.len())
     }))
 }
 
-impl Before {
+impl PreparedFile {
     /// The state that locks remember; none for a file too large to look into.
-    fn hash(&self) -> Option<ContentHash> {
+    fn hash(&self) -> Option<FileDigest> {
         match self {
             Self::Absent => Some(None),
             Self::Content(hash) => Some(Some(*hash)),
@@ -71,10 +74,10 @@ impl Before {
 pub(super) fn replace(
     workspace: &Workspace,
     target: &Target,
-    before: &Before,
+    before: &PreparedFile,
     content: &[u8],
 ) -> Result<(), ToolError> {
-    let staged = workspace.stage_text(target, target, content, Permissions::Keep);
+    let staged = workspace.stage_text(target, target, content, FilePermissions::Keep);
     put(workspace, target, before, staged, content)
 }
 
@@ -82,8 +85,8 @@ pub(super) fn replace(
 pub(super) fn put(
     workspace: &Workspace,
     target: &Target,
-    before: &Before,
-    staged: Result<Staged, FileError>,
+    before: &PreparedFile,
+    staged: Result<StagedFile, FileError>,
     content: &[u8],
 ) -> Result<(), ToolError> {
     let holds = || Ok(look(workspace, target)?.0 == *before);
@@ -126,11 +129,11 @@ pub(super) fn changed_since(path: &Path) -> ToolError {
 }
 
 /// Whether a file that is to be replaced holds what the model has not seen.
-pub(super) fn is_unseen(known: &Known, before: &Before, old: Option<&[u8]>) -> bool {
+pub(super) fn is_unseen(known: &SeenContents, before: &PreparedFile, old: Option<&[u8]>) -> bool {
     match before {
-        Before::Absent => false,
-        Before::Content(_) => known.is_overtaken_by(old),
-        Before::Large(_) => known.is_any(),
+        PreparedFile::Absent => false,
+        PreparedFile::Content(_) => known.is_overtaken_by(old),
+        PreparedFile::Large(_) => known.is_any(),
     }
 }
 
@@ -256,7 +259,7 @@ mod tests {
     use zdx_protocol::FileChange;
 
     use super::*;
-    use zdx_workspace::{Journal, OnIntent};
+    use zdx_workspace::{Checkpoints, OnIntent};
 
     #[test]
     fn lines_are_counted_and_shown() {
@@ -303,7 +306,7 @@ mod tests {
     fn a_file_that_others_change_while_the_change_is_announced_keeps_their_lines() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
-        let journal = Arc::new(Journal::new(Blobs::new(dir.path().join("blobs"))));
+        let journal = Arc::new(Checkpoints::new(BlobStore::new(dir.path().join("blobs"))));
         journal.record_to(Box::new(OnIntent(|change: &FileChange| {
             let mut file = std::fs::OpenOptions::new().append(true).create(true).open(&change.path).unwrap();
             file.write_all(b"theirs\n").unwrap();

@@ -12,23 +12,25 @@ use zdx_protocol::facts::EDIT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec, path_text};
 
-use super::change::{Before, LineChange, MOST, UNSEEN, adds_mask, changed_since, is_utf16, lost_bytes, put};
-use super::input::{Input, invalid};
-use super::{Prepared, Tool, ToolContext, off_thread_locked};
-use zdx_workspace::read_tracker::{Known, Sight};
+use super::change::{
+    LineChange, MOST, PreparedFile, UNSEEN, adds_mask, changed_since, is_utf16, lost_bytes, put,
+};
+use super::input::{ToolInput, invalid};
+use super::{PreparedCall, Tool, ToolContext, off_thread_locked};
+use zdx_workspace::read_tracker::{SeenContent, SeenContents};
 use zdx_workspace::text;
-use zdx_workspace::workspace::{FileError, Permissions, Workspace, near_names};
+use zdx_workspace::workspace::{FileError, FilePermissions, Workspace, near_names};
 
 pub(super) mod nearest;
 mod replacement;
 
-use replacement::{Edited, Fault, Replacement};
+use replacement::{EditedContent, Replacement, ReplacementError};
 
-pub(super) struct Edit {
+pub(super) struct EditTool {
     spec: ToolSpec,
 }
 
-impl Default for Edit {
+impl Default for EditTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(EDIT.name),
@@ -53,14 +55,14 @@ impl Default for Edit {
 }
 
 /// The file as it was when the edit was prepared, and what was shown of the edit.
-struct SeenBefore {
+struct EditSnapshot {
     before: Option<[u8; 32]>,
     /// The lines that were to come and go.
     shown: Option<Vec<String>>,
-    known: Known,
+    known: SeenContents,
 }
 
-impl SeenBefore {
+impl EditSnapshot {
     /// Other calls of this session may have changed the file meanwhile. The edit is applied to what they left if it replaces
     /// the very lines that were shown; after anybody else's change it is not.
     fn holds(&self, workspace: &Workspace, target: &Target, content: &[u8], change: &LineChange) -> bool {
@@ -72,13 +74,13 @@ impl SeenBefore {
     }
 }
 
-impl Tool for Edit {
+impl Tool for EditTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(&EDIT, input);
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let mut input = ToolInput::new(&EDIT, input);
         let path = input.text("path")?;
         let (old, new) = (input.text("old")?, input.text("new")?);
         let expected = input.count("expected_replacements")?.unwrap_or(1);
@@ -98,7 +100,7 @@ impl Tool for Edit {
         let mut added = replacement.old.contains(MASK) || replacement.new.contains(MASK);
         let mut shown = None;
         let (preview, doomed) = match content.map(|content| (replacement.apply(&content), content)) {
-            Ok((Ok(Edited { content: new, .. }), old)) => {
+            Ok((Ok(EditedContent { content: new, .. }), old)) => {
                 added = adds_mask(&old, &new);
                 let change = LineChange::between(&old, &new);
                 shown = change.shown_lines().map(|lines| lines.into_iter().map(str::to_owned).collect());
@@ -110,13 +112,13 @@ impl Tool for Edit {
         };
         let action = Action::Write { tool: EDIT.permission.key.to_owned(), targets: vec![target.clone()] };
         let workspace = Arc::clone(&cx.workspace);
-        let seen = SeenBefore { before, shown, known };
+        let seen = EditSnapshot { before, shown, known };
         let run = move |run| {
             let paths = vec![target.path.clone()];
             let work = move |workspace: &Workspace| edit(workspace, &target, &seen, &replacement);
             off_thread_locked(run, workspace, paths, work).boxed()
         };
-        Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
+        Ok(PreparedCall { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
 
@@ -163,11 +165,11 @@ fn missing(target: &Target) -> ToolError {
 fn edit(
     workspace: &Workspace,
     target: &Target,
-    seen: &SeenBefore,
+    seen: &EditSnapshot,
     replacement: &Replacement,
 ) -> Result<Value, ToolError> {
     let content = load(workspace, target)?;
-    let Edited { content: new, count, crlf } = match replacement.apply(&content) {
+    let EditedContent { content: new, count, crlf } = match replacement.apply(&content) {
         Ok(edited) => edited,
         Err(_) if seen.shown.is_some() => return Err(changed_since(&target.path)),
         Err(fault) => return Err(fault.helpfully(target, replacement, &content)),
@@ -177,8 +179,8 @@ fn edit(
         return Err(changed_since(&target.path));
     }
     keeps_bytes(target, &content, replacement)?;
-    let staged = workspace.stage(target, &new, Permissions::Keep);
-    put(workspace, target, &Before::Content(digest(&content)), staged, &new)?;
+    let staged = workspace.stage(target, &new, FilePermissions::Keep);
+    put(workspace, target, &PreparedFile::Content(digest(&content)), staged, &new)?;
     let written = workspace.read_file(target, new.len() as u64);
     if !written.is_ok_and(|written| written == new) {
         let message = format!("{} does not hold what was written: read it again", target.path.display());
@@ -187,7 +189,7 @@ fn edit(
     let overtaken = seen.known.is_overtaken_by(Some(&content));
     // What came meanwhile the model still has not seen.
     if !overtaken {
-        workspace.sights().saw(&target.path, Some(Sight::of(Some(&new))));
+        workspace.sights().saw(&target.path, Some(SeenContent::of(Some(&new))));
     }
     let mut data = json!({
         "path": path_text::encode(&target.path),
@@ -203,7 +205,7 @@ fn edit(
     Ok(data)
 }
 
-impl Fault {
+impl ReplacementError {
     /// For before anybody allowed a look into the file.
     fn plainly(&self, target: &Target, replacement: &Replacement) -> ToolError {
         let path = target.path.display();

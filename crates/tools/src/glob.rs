@@ -10,20 +10,20 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::facts::GLOB;
 use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
-use super::input::Input;
-use super::walk::{self, FileKind, Firsts, Next, Pattern, SortKey, Tree};
-use super::{Prepared, RunContext, Tool, ToolContext};
+use super::input::ToolInput;
+use super::walk::{self, FileKind, FileTree, FirstEntries, GlobPatterns, SortKey, WalkStep};
+use super::{PreparedCall, Tool, ToolContext, ToolRunContext};
 use zdx_workspace::text::LIMIT;
 use zdx_workspace::workspace::Workspace;
 
 const SHOWN: usize = 200;
 const MOST_SHOWN: u64 = 2000;
 
-pub(super) struct Glob {
+pub(super) struct GlobTool {
     spec: ToolSpec,
 }
 
-impl Default for Glob {
+impl Default for GlobTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(GLOB.name),
@@ -46,13 +46,13 @@ impl Default for Glob {
     }
 }
 
-impl Tool for Glob {
+impl Tool for GlobTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(&GLOB, input);
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let mut input = ToolInput::new(&GLOB, input);
         let pattern = input.text("pattern")?;
         let path = input.optional_text("path")?;
         let hidden = input.flag("hidden")?.unwrap_or_else(|| names_hidden(&pattern));
@@ -60,16 +60,16 @@ impl Tool for Glob {
         let (folder, rest) = walk::split(&pattern);
         let named = folder.map(str::to_owned).or(path).unwrap_or_else(|| ".".to_owned());
         let target = cx.workspace.resolve(&named)?;
-        let pattern = Pattern::new(&target.path, &[rest.to_owned()])?;
+        let pattern = GlobPatterns::new(&target.path, &[rest.to_owned()])?;
         let action = Action::Read { tool: GLOB.permission.key.to_owned(), targets: vec![target.clone()] };
         let cx = cx.clone();
-        let run = move |run: RunContext| {
+        let run = move |run: ToolRunContext| {
             let work = move |workspace: &Workspace, stop: &CancellationToken| {
                 glob(workspace, &target, pattern, hidden, most, stop)
             };
             walk::search(cx, run, work).boxed()
         };
-        Ok(Prepared::looking(action, Box::new(run)))
+        Ok(PreparedCall::looking(action, Box::new(run)))
     }
 }
 
@@ -81,14 +81,14 @@ fn names_hidden(pattern: &str) -> bool {
 fn glob(
     workspace: &Workspace,
     target: &Target,
-    pattern: Pattern,
+    pattern: GlobPatterns,
     hidden: bool,
     most: usize,
     stop: &CancellationToken,
 ) -> Result<Value, ToolError> {
     walk::folder(target)?;
-    let found = Mutex::new(Firsts::new(most));
-    Tree::new(workspace, target, hidden).walk(stop, || {
+    let found = Mutex::new(FirstEntries::new(most));
+    FileTree::new(workspace, target, hidden).walk(stop, || {
         |entry| {
             let folder = entry.kind == FileKind::Folder;
             if pattern.matches(entry.path, folder) {
@@ -96,8 +96,8 @@ fn glob(
                 found.lock().unwrap_or_else(PoisonError::into_inner).add(item);
             }
             match folder && pattern.excludes(entry.path, true) {
-                true => Next::Skip,
-                false => Next::Continue,
+                true => WalkStep::Skip,
+                false => WalkStep::Continue,
             }
         }
     });

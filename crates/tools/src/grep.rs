@@ -14,17 +14,17 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::facts::GREP;
 use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
-use super::input::{Input, invalid};
-use super::walk::{self, FileKind, Next, Pattern, SortKey, Tree};
-use super::{Prepared, RunContext, Tool, ToolContext};
+use super::input::{ToolInput, invalid};
+use super::walk::{self, FileKind, FileTree, GlobPatterns, SortKey, WalkStep};
+use super::{PreparedCall, Tool, ToolContext, ToolRunContext};
 use zdx_workspace::text::first;
 use zdx_workspace::workspace::{FileError, Workspace};
 
 mod hits;
 mod lines;
 
-use hits::Hits;
-use lines::Lines;
+use hits::GrepHits;
+use lines::LineSink;
 
 const LIMIT: u64 = 100;
 const MOST_LIMIT: u64 = 1000;
@@ -36,11 +36,11 @@ const REGEX_SIZE: usize = 10 * 1024 * 1024;
 const LOSSY: &str = "lines with bytes that are not UTF-8 are shown with U+FFFD for these: change such a line with edit, which \
                      keeps them (leave U+FFFD out of `old` and `new`)";
 
-pub(super) struct Grep {
+pub(super) struct GrepTool {
     spec: ToolSpec,
 }
 
-impl Default for Grep {
+impl Default for GrepTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(GREP.name),
@@ -69,34 +69,34 @@ impl Default for Grep {
 }
 
 /// What is looked for, and where.
-struct Query {
+struct GrepQuery {
     matcher: RegexMatcher,
     target: Target,
-    globs: Option<Pattern>,
+    globs: Option<GlobPatterns>,
     context: usize,
     limit: usize,
     hidden: bool,
 }
 
-impl Tool for Grep {
+impl Tool for GrepTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let query = Query::read(Input::new(&GREP, input), &cx.workspace)?;
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let query = GrepQuery::read(ToolInput::new(&GREP, input), &cx.workspace)?;
         let action =
             Action::Read { tool: GREP.permission.key.to_owned(), targets: vec![query.target.clone()] };
         let cx = cx.clone();
-        let run = move |run: RunContext| {
+        let run = move |run: ToolRunContext| {
             walk::search(cx, run, move |workspace, stop| query.run(workspace, stop)).boxed()
         };
-        Ok(Prepared::looking(action, Box::new(run)))
+        Ok(PreparedCall::looking(action, Box::new(run)))
     }
 }
 
-impl Query {
-    fn read(mut input: Input, workspace: &Workspace) -> Result<Self, ToolError> {
+impl GrepQuery {
+    fn read(mut input: ToolInput, workspace: &Workspace) -> Result<Self, ToolError> {
         let pattern = input.text("pattern")?;
         let literal = input.flag("literal")?.unwrap_or(false);
         let ignore_case = input.flag("ignore_case")?.unwrap_or(false);
@@ -110,7 +110,7 @@ impl Query {
         };
         Ok(Self {
             matcher: matcher(&pattern, literal, ignore_case)?,
-            globs: globs.map(|globs| Pattern::new(&target.path, &globs)).transpose()?,
+            globs: globs.map(|globs| GlobPatterns::new(&target.path, &globs)).transpose()?,
             target,
             context: input.number("context", 0)?.unwrap_or(0).min(MOST_CONTEXT) as usize,
             limit: input.count("limit")?.unwrap_or(LIMIT).min(MOST_LIMIT) as usize,
@@ -130,8 +130,8 @@ impl Query {
     }
 
     fn run(self, workspace: &Workspace, stop: &CancellationToken) -> Result<Value, ToolError> {
-        let hits = Hits::new(self.limit);
-        let counts = Counts::default();
+        let hits = GrepHits::new(self.limit);
+        let counts = GrepCounts::default();
         match self.target.path.symlink_metadata() {
             Ok(found) if found.is_dir() => self.folder(workspace, stop, &hits, &counts)?,
             Ok(_) => self.file(workspace, stop, &hits, &counts)?,
@@ -165,16 +165,16 @@ impl Query {
         &self,
         workspace: &Workspace,
         stop: &CancellationToken,
-        hits: &Hits,
-        counts: &Counts,
+        hits: &GrepHits,
+        counts: &GrepCounts,
     ) -> Result<(), ToolError> {
         let file = workspace.open_file(&self.target)?.file;
         let mut searcher = self.searcher();
         searcher.set_binary_detection(BinaryDetection::convert(0));
-        let mut lines = Lines::new(&self.matcher, self.limit);
+        let mut lines = LineSink::new(&self.matcher, self.limit);
         counts.searched.fetch_add(1, Ordering::Relaxed);
         searcher
-            .search_reader(&self.matcher, Stoppable { file, stop }, &mut lines)
+            .search_reader(&self.matcher, CancellableReader { file, stop }, &mut lines)
             .map_err(|source| FileError::Io { path: self.target.path.clone(), source })?;
         // Joined to a path, this is the path itself.
         hits.add(SortKey::new(&self.target.path), lines);
@@ -185,11 +185,11 @@ impl Query {
         &self,
         workspace: &Workspace,
         stop: &CancellationToken,
-        hits: &Hits,
-        counts: &Counts,
+        hits: &GrepHits,
+        counts: &GrepCounts,
     ) -> Result<(), ToolError> {
         let folder = workspace.open_folder(&self.target)?;
-        let unreadable = Tree::new(workspace, &self.target, self.hidden).walk(stop, || {
+        let unreadable = FileTree::new(workspace, &self.target, self.hidden).walk(stop, || {
             let mut searcher = self.searcher();
             let folder = &folder;
             move |entry| {
@@ -200,15 +200,17 @@ impl Query {
                 });
                 let key = SortKey::new(entry.relative);
                 if !wanted || hits.is_behind(&key) {
-                    return Next::Skip;
+                    return WalkStep::Skip;
                 }
                 if entry.kind != FileKind::File {
-                    return Next::Continue;
+                    return WalkStep::Continue;
                 }
                 counts.searched.fetch_add(1, Ordering::Relaxed);
-                let mut lines = Lines::new(&self.matcher, self.limit);
+                let mut lines = LineSink::new(&self.matcher, self.limit);
                 let searched = folder.open_file(entry.relative).map_err(drop).and_then(|file| {
-                    searcher.search_reader(&self.matcher, Stoppable { file, stop }, &mut lines).map_err(drop)
+                    searcher
+                        .search_reader(&self.matcher, CancellableReader { file, stop }, &mut lines)
+                        .map_err(drop)
                 });
                 match searched {
                     Ok(()) => hits.add(key, lines),
@@ -216,7 +218,7 @@ impl Query {
                         counts.unreadable.fetch_add(1, Ordering::Relaxed);
                     }
                 }
-                Next::Continue
+                WalkStep::Continue
             }
         });
         counts.unreadable.fetch_add(unreadable, Ordering::Relaxed);
@@ -225,18 +227,18 @@ impl Query {
 }
 
 #[derive(Default)]
-struct Counts {
+struct GrepCounts {
     searched: AtomicU64,
     unreadable: AtomicU64,
 }
 
 /// A file that ends early when nobody wants the result any more.
-struct Stoppable<'a> {
+struct CancellableReader<'a> {
     file: File,
     stop: &'a CancellationToken,
 }
 
-impl io::Read for Stoppable<'_> {
+impl io::Read for CancellableReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.stop.is_cancelled() {
             true => Ok(0),

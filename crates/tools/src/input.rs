@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 use zdx_protocol::ToolError;
 use zdx_protocol::facts::ToolFacts;
 
-pub struct Input {
+pub struct ToolInput {
     facts: &'static ToolFacts,
     fields: Map<String, Value>,
 }
 
-impl Input {
+impl ToolInput {
     pub fn new(facts: &'static ToolFacts, fields: Map<String, Value>) -> Self {
         Self { facts, fields }
     }
@@ -110,9 +110,9 @@ mod tests {
     use serde_json::json;
     use zdx_protocol::facts::EDIT;
 
-    fn input(value: Value) -> Input {
+    fn input(value: Value) -> ToolInput {
         match value {
-            Value::Object(map) => Input::new(&EDIT, map),
+            Value::Object(map) => ToolInput::new(&EDIT, map),
             other => panic!("{other}"),
         }
     }

@@ -36,9 +36,10 @@ pub use bash::envelope as command_result;
 pub use process::{shell, supervisor};
 pub use shell::child_variables;
 pub use shell::{
-    Child, ChildProcess, ChildSpec, CommandOutput, End, RunOptions, Shell, ShellError, ShellSettings,
+    ChildProcess, ChildSpec, CommandEnd, CommandOutput, RunOptions, RunningProgram, Shell, ShellError,
+    ShellSettings,
 };
-pub use todo::Todos;
+pub use todo::TodoList;
 pub use walk::changed_since;
 
 pub trait Tool: Send + Sync {
@@ -48,12 +49,12 @@ pub trait Tool: Send + Sync {
     /// Resolves paths and parses commands. The returned action is what policy judges and the user sees, and
     /// `run` does exactly that. What it reads of files goes into the preview alone: nothing of a file's content may
     /// reach a model before the action was judged.
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError>;
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError>;
 }
 
-pub type RunFn = Box<dyn FnOnce(RunContext) -> BoxFuture<'static, ToolOutput> + Send>;
+pub type RunFn = Box<dyn FnOnce(ToolRunContext) -> BoxFuture<'static, ToolOutput> + Send>;
 
-pub struct Prepared {
+pub struct PreparedCall {
     pub action: Action,
     pub preview: Preview,
     /// Set when the call cannot succeed (text to replace that is not there): answered instead of asking a person
@@ -67,7 +68,7 @@ pub struct Prepared {
     pub run: RunFn,
 }
 
-impl Prepared {
+impl PreparedCall {
     /// A call that only looks: there is nothing to show before it, and nothing that could stand in its way.
     fn looking(action: Action, run: RunFn) -> Self {
         Self { action, preview: Preview::None, doomed: None, line: None, adds_mask: false, run }
@@ -79,13 +80,13 @@ impl Prepared {
 pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     pub shell: Arc<Shell>,
-    pub todos: Arc<Todos>,
+    pub todos: Arc<TodoList>,
     /// `tool_timeout_secs`; none means no limit.
     pub timeout: Option<Duration>,
 }
 
 /// What one running call has of its own.
-pub struct RunContext {
+pub struct ToolRunContext {
     /// The tool call's id; names the spill file of large output.
     pub id: String,
     /// Cancelled on interrupt: the call cleans up after itself and returns within two seconds.
@@ -116,7 +117,7 @@ const FINISH: Duration = Duration::from_millis(1500);
 
 /// For work that changes files, which may block.
 pub async fn off_thread(
-    run: RunContext,
+    run: ToolRunContext,
     work: impl FnOnce() -> Result<Value, ToolError> + Send + 'static,
 ) -> ToolOutput {
     if run.cancel.is_cancelled() {
@@ -138,7 +139,7 @@ pub async fn off_thread(
 
 /// For work that changes these files: nobody else changes them meanwhile.
 async fn off_thread_locked(
-    run: RunContext,
+    run: ToolRunContext,
     workspace: Arc<Workspace>,
     paths: Vec<PathBuf>,
     work: impl FnOnce(&Workspace) -> Result<Value, ToolError> + Send + 'static,

@@ -12,19 +12,19 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::facts::LIST;
 use zdx_protocol::{Action, Target, ToolError, ToolSpec};
 
-use super::input::Input;
-use super::walk::{self, FileKind, Firsts, Next, SortKey, Tree};
-use super::{Prepared, RunContext, Tool, ToolContext};
+use super::input::ToolInput;
+use super::walk::{self, FileKind, FileTree, FirstEntries, SortKey, WalkStep};
+use super::{PreparedCall, Tool, ToolContext, ToolRunContext};
 use zdx_workspace::workspace::Workspace;
 
 const DEPTH: u64 = 2;
 const MOST_ENTRIES: usize = 400;
 
-pub(super) struct List {
+pub(super) struct ListTool {
     spec: ToolSpec,
 }
 
-impl Default for List {
+impl Default for ListTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(LIST.name),
@@ -46,26 +46,26 @@ impl Default for List {
     }
 }
 
-impl Tool for List {
+impl Tool for ListTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(&LIST, input);
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let mut input = ToolInput::new(&LIST, input);
         let path = input.optional_text("path")?.unwrap_or_else(|| ".".to_owned());
         let depth = usize::try_from(input.count("depth")?.unwrap_or(DEPTH)).unwrap_or(usize::MAX);
         let hidden = input.flag("hidden")?.unwrap_or(false);
         let target = cx.workspace.resolve(&path)?;
         let action = Action::Read { tool: LIST.permission.key.to_owned(), targets: vec![target.clone()] };
         let cx = cx.clone();
-        let run = move |run: RunContext| {
+        let run = move |run: ToolRunContext| {
             let work = move |workspace: &Workspace, stop: &CancellationToken| {
                 list(workspace, &target, depth, hidden, stop)
             };
             walk::search(cx, run, work).boxed()
         };
-        Ok(Prepared::looking(action, Box::new(run)))
+        Ok(PreparedCall::looking(action, Box::new(run)))
     }
 }
 
@@ -85,13 +85,13 @@ fn list(
     stop: &CancellationToken,
 ) -> Result<Value, ToolError> {
     walk::folder(target)?;
-    let found = Mutex::new(Firsts::new(MOST_ENTRIES));
-    let unreadable = Tree::new(workspace, target, hidden).depth(depth).walk(stop, || {
+    let found = Mutex::new(FirstEntries::new(MOST_ENTRIES));
+    let unreadable = FileTree::new(workspace, target, hidden).depth(depth).walk(stop, || {
         |entry| {
             let entry =
                 ListedFile { depth: entry.depth, key: SortKey::new(entry.relative), kind: entry.kind };
             found.lock().unwrap_or_else(PoisonError::into_inner).add(entry);
-            Next::Continue
+            WalkStep::Continue
         }
     });
     let (mut entries, total) = found.into_inner().unwrap_or_else(PoisonError::into_inner).finish();

@@ -7,17 +7,17 @@ use serde_json::{Map, Value, json};
 use zdx_protocol::facts::{MCP_CALL, TOOL_SEARCH};
 use zdx_protocol::{ToolCode, ToolError, ToolSpec};
 
-use super::input::{Input, invalid};
-use super::tool_search::Catalogue;
-use super::{Prepared, Tool, ToolContext};
+use super::input::{ToolInput, invalid};
+use super::tool_search::SearchableTools;
+use super::{PreparedCall, Tool, ToolContext};
 
-pub struct McpCall {
+pub struct McpCallTool {
     spec: ToolSpec,
-    catalogue: Arc<dyn Catalogue>,
+    catalogue: Arc<dyn SearchableTools>,
 }
 
-impl McpCall {
-    pub fn new(catalogue: Arc<dyn Catalogue>) -> Self {
+impl McpCallTool {
+    pub fn new(catalogue: Arc<dyn SearchableTools>) -> Self {
         let description =
             format!("Call a tool that {} found, with arguments that fit its schema.", TOOL_SEARCH.name);
         let schema = json!({
@@ -57,12 +57,12 @@ impl McpCall {
     }
 }
 
-impl Tool for McpCall {
+impl Tool for McpCallTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, mut input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
+    fn prepare(&self, mut input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
         let arguments = match MCP_CALL.take(&mut input, "arguments") {
             None => Map::new(),
             Some(Value::Object(arguments)) => arguments,
@@ -71,7 +71,7 @@ impl Tool for McpCall {
                 .map_err(|error| invalid(format!("`arguments` is no object: {error}")))?,
             Some(_) => return Err(invalid("`arguments` is no object")),
         };
-        let name = Input::new(&MCP_CALL, input).text("tool")?;
+        let name = ToolInput::new(&MCP_CALL, input).text("tool")?;
         self.find(name.trim())?.prepare(arguments, cx)
     }
 }

@@ -12,12 +12,12 @@ use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, ToolError, ToolSpec};
 
 use super::change::{LineChange, UNSEEN, changed_since};
-use super::input::{Input, invalid};
+use super::input::{ToolInput, invalid};
 use super::walk::shown;
-use super::{Prepared, Tool, ToolContext, off_thread_locked};
+use super::{PreparedCall, Tool, ToolContext, off_thread_locked};
 use crate::patch_format::parse;
-use zdx_workspace::path_lock::ContentHash;
-use zdx_workspace::read_tracker::Sight;
+use zdx_workspace::path_lock::FileDigest;
+use zdx_workspace::read_tracker::SeenContent;
 use zdx_workspace::text::first;
 use zdx_workspace::workspace::Workspace;
 
@@ -25,15 +25,15 @@ mod commit;
 mod place;
 mod plan;
 
-use plan::{Names, PatchPlan, PlannedFile};
+use plan::{PatchPlan, PatchTargets, PlannedFile};
 
 const PREVIEW: usize = 32 * 1024;
 
-pub(super) struct Patch {
+pub(super) struct PatchTool {
     spec: ToolSpec,
 }
 
-impl Default for Patch {
+impl Default for PatchTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(PATCH.name),
@@ -53,18 +53,18 @@ impl Default for Patch {
     }
 }
 
-impl Tool for Patch {
+impl Tool for PatchTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let text = Input::new(&PATCH, input).text("patch")?;
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let text = ToolInput::new(&PATCH, input).text("patch")?;
         if text.trim().is_empty() {
             return Err(invalid("`patch` is empty"));
         }
         let sections = parse(&text)?;
-        let names = Names::resolve(&cx.workspace, &sections)?;
+        let names = PatchTargets::resolve(&cx.workspace, &sections)?;
         let targets = names.targets();
         // Where it does not fit, a mask in it is the likeliest reason.
         let mut added = text.contains(MASK);
@@ -83,7 +83,8 @@ impl Tool for Patch {
         let paths = targets.iter().map(|target| target.path.clone()).collect();
         let run = move |run| {
             let work = move |workspace: &Workspace| {
-                let plan = PatchPlan::make(workspace, &sections, &names).map_err(plan::Fault::helpfully)?;
+                let plan =
+                    PatchPlan::make(workspace, &sections, &names).map_err(plan::PlanError::helpfully)?;
                 unchanged(workspace, &plan, states)?;
                 commit::commit(workspace, &plan)?;
                 note_sights(workspace, &plan);
@@ -92,13 +93,13 @@ impl Tool for Patch {
             off_thread_locked(run, workspace, paths, work).boxed()
         };
         let action = Action::Write { tool: PATCH.permission.key.to_owned(), targets };
-        Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
+        Ok(PreparedCall { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
 
 /// A file when the patch was looked at, and the lines of it that were shown to come and go.
 struct ShownState {
-    hash: ContentHash,
+    hash: FileDigest,
     lines: Option<Vec<String>>,
 }
 
@@ -177,9 +178,9 @@ fn moved_from(
 fn note_sights(workspace: &Workspace, plan: &PatchPlan) {
     for file in &plan.files {
         let sight = match (plan.is_overtaken(file), file.moved_from) {
-            (false, _) => Sight::of(file.after.as_deref()),
+            (false, _) => SeenContent::of(file.after.as_deref()),
             // What came meanwhile the model still has not seen, wherever it lies now.
-            (true, Some(_)) => Sight(None),
+            (true, Some(_)) => SeenContent(None),
             (true, None) => continue,
         };
         workspace.sights().saw(&file.target.path, Some(sight));

@@ -9,37 +9,37 @@ mod unified;
 
 /// What is to happen to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct PatchSection {
     pub path: String,
-    pub change: SectionKind,
-    pub hunks: Vec<Hunk>,
+    pub change: PatchSectionKind,
+    pub hunks: Vec<PatchHunk>,
     /// Set when the patch says so.
     pub executable: Option<bool>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SectionKind {
+pub enum PatchSectionKind {
     Add,
     Update { move_to: Option<String> },
     Delete,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub enum HunkLineSign {
     Context,
     Remove,
     Add,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hunk {
+pub struct PatchHunk {
     /// Where it stands in the patch, from 1.
     pub line: usize,
     /// The first line it is about in the old file, from 1, if the patch says so.
     pub at: Option<usize>,
     /// Lines that come before it in the file, not necessarily right before.
     pub anchors: Vec<String>,
-    pub lines: Vec<(Sign, String)>,
+    pub lines: Vec<(HunkLineSign, String)>,
     /// Its last line is the last of the file.
     pub at_end: bool,
     /// The old, and the new, last line has no line end.
@@ -47,20 +47,20 @@ pub struct Hunk {
     pub open_new: bool,
 }
 
-impl Hunk {
+impl PatchHunk {
     pub fn old_lines(&self) -> impl Iterator<Item = &str> {
-        self.lines.iter().filter(|(sign, _)| *sign != Sign::Add).map(|(_, text)| text.as_str())
+        self.lines.iter().filter(|(sign, _)| *sign != HunkLineSign::Add).map(|(_, text)| text.as_str())
     }
 
     /// Adds a line as it stands in a patch, sign first; false if it is none.
     fn push(&mut self, line: &str) -> bool {
         let (sign, text) = match (line.chars().next(), line.get(1..)) {
             // Editors and models drop the blank of an empty line.
-            (None, _) => (Sign::Context, ""),
-            (Some('\r'), Some("")) => (Sign::Context, "\r"),
-            (Some(' '), Some(text)) => (Sign::Context, text),
-            (Some('-'), Some(text)) => (Sign::Remove, text),
-            (Some('+'), Some(text)) => (Sign::Add, text),
+            (None, _) => (HunkLineSign::Context, ""),
+            (Some('\r'), Some("")) => (HunkLineSign::Context, "\r"),
+            (Some(' '), Some(text)) => (HunkLineSign::Context, text),
+            (Some('-'), Some(text)) => (HunkLineSign::Remove, text),
+            (Some('+'), Some(text)) => (HunkLineSign::Add, text),
             (Some(_), _) => return false,
         };
         self.lines.push((sign, text.to_owned()));
@@ -70,9 +70,9 @@ impl Hunk {
     /// `\ No newline at end of file`, after the line it is about.
     fn no_newline(&mut self) {
         match self.lines.last() {
-            Some((Sign::Context, _)) => (self.open_old, self.open_new) = (true, true),
-            Some((Sign::Remove, _)) => self.open_old = true,
-            Some((Sign::Add, _)) => self.open_new = true,
+            Some((HunkLineSign::Context, _)) => (self.open_old, self.open_new) = (true, true),
+            Some((HunkLineSign::Remove, _)) => self.open_old = true,
+            Some((HunkLineSign::Add, _)) => self.open_new = true,
             None => {}
         }
         self.at_end = true;
@@ -80,13 +80,17 @@ impl Hunk {
 
     /// Empty lines at the end are those between two parts of a patch.
     fn drop_empty_end(&mut self) {
-        while self.lines.last().is_some_and(|(sign, text)| *sign == Sign::Context && text.trim().is_empty()) {
+        while self
+            .lines
+            .last()
+            .is_some_and(|(sign, text)| *sign == HunkLineSign::Context && text.trim().is_empty())
+        {
             self.lines.pop();
         }
     }
 }
 
-pub fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
+pub fn parse(text: &str) -> Result<Vec<PatchSection>, ToolError> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last().is_some_and(|line| line.is_empty()) {
         lines.pop();
@@ -99,8 +103,8 @@ pub fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
         true => envelope::parse(&lines)?,
         false => unified::parse(&lines)?,
     };
-    let idle = |section: &&Section| {
-        section.change == (SectionKind::Update { move_to: None })
+    let idle = |section: &&PatchSection| {
+        section.change == (PatchSectionKind::Update { move_to: None })
             && section.hunks.is_empty()
             && section.executable.is_none()
     };
@@ -120,9 +124,11 @@ pub fn parse(text: &str) -> Result<Vec<Section>, ToolError> {
 
 /// The files that a patch names, as it names them; none if it cannot be read.
 pub fn paths(text: &str) -> Vec<String> {
-    let named = |section: Section| match section.change {
-        SectionKind::Update { move_to: Some(to) } => vec![section.path, to],
-        SectionKind::Add | SectionKind::Delete | SectionKind::Update { move_to: None } => vec![section.path],
+    let named = |section: PatchSection| match section.change {
+        PatchSectionKind::Update { move_to: Some(to) } => vec![section.path, to],
+        PatchSectionKind::Add | PatchSectionKind::Delete | PatchSectionKind::Update { move_to: None } => {
+            vec![section.path]
+        }
     };
     parse(text).unwrap_or_default().into_iter().flat_map(named).collect()
 }

@@ -11,17 +11,17 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::facts::READ;
 use zdx_protocol::{Action, Target, ToolCode, ToolError, ToolOutput, ToolSpec, path_text};
 
-use super::input::{Input, invalid};
-use super::{Prepared, RunContext, Tool, ToolContext};
-use zdx_workspace::read_tracker::Watched;
+use super::input::{ToolInput, invalid};
+use super::{PreparedCall, Tool, ToolContext, ToolRunContext};
+use zdx_workspace::read_tracker::HashingReader;
 use zdx_workspace::text::{InvalidUtf8, LIMIT, before_cut, decode, first, is_utf16};
-use zdx_workspace::workspace::{FileError, Opened, near_names};
+use zdx_workspace::workspace::{FileError, OpenedFile, near_names};
 
-pub(super) struct Read {
+pub(super) struct ReadTool {
     spec: ToolSpec,
 }
 
-impl Default for Read {
+impl Default for ReadTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(READ.name),
@@ -46,30 +46,30 @@ impl Default for Read {
 
 /// Which lines are wanted.
 #[derive(Clone, Copy)]
-struct Lines {
+struct LineRange {
     offset: u64,
     limit: Option<u64>,
 }
 
-impl Tool for Read {
+impl Tool for ReadTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(&READ, input);
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let mut input = ToolInput::new(&READ, input);
         let target = cx.workspace.resolve(&input.text("path")?)?;
         let offset = input.count("offset")?;
-        let lines = Lines { offset: offset.unwrap_or(1), limit: input.count("limit")? };
+        let lines = LineRange { offset: offset.unwrap_or(1), limit: input.count("limit")? };
         let action = Action::Read { tool: READ.permission.key.to_owned(), targets: vec![target.clone()] };
         let cx = cx.clone();
-        let run = move |run: RunContext| run_read(cx, run, target, lines).boxed();
-        Ok(Prepared { line: offset, ..Prepared::looking(action, Box::new(run)) })
+        let run = move |run: ToolRunContext| run_read(cx, run, target, lines).boxed();
+        Ok(PreparedCall { line: offset, ..PreparedCall::looking(action, Box::new(run)) })
     }
 }
 
 /// On a thread of its own, as a file system may hang; what hangs there is left behind and ends at its next step.
-async fn run_read(cx: ToolContext, run: RunContext, target: Target, lines: Lines) -> ToolOutput {
+async fn run_read(cx: ToolContext, run: ToolRunContext, target: Target, lines: LineRange) -> ToolOutput {
     let timeout = cx.timeout;
     let stop = run.cancel.child_token();
     let _stops_the_thread = stop.clone().drop_guard();
@@ -91,12 +91,13 @@ async fn run_read(cx: ToolContext, run: RunContext, target: Target, lines: Lines
 fn read(
     cx: &ToolContext,
     target: &Target,
-    lines: Lines,
+    lines: LineRange,
     stop: &CancellationToken,
 ) -> Result<Value, ToolError> {
-    let Opened { file, size } = cx.workspace.open_file(target).map_err(|error| not_opened(error, target))?;
-    let mut file = Watched::new(file, size);
-    let slice = Slice::read(&mut file, lines, stop)
+    let OpenedFile { file, size } =
+        cx.workspace.open_file(target).map_err(|error| not_opened(error, target))?;
+    let mut file = HashingReader::new(file, size);
+    let slice = FileSlice::read(&mut file, lines, stop)
         .map_err(|source| FileError::Io { path: target.path.clone(), source })?;
     let data = slice.describe(target, size, lines)?;
     cx.workspace.sights().saw(&target.path, file.sight());
@@ -120,7 +121,7 @@ fn not_opened(error: FileError, target: &Target) -> ToolError {
 
 /// The wanted bytes, and what was learnt on the way.
 #[derive(Default)]
-struct Slice {
+struct FileSlice {
     bytes: Vec<u8>,
     /// Line ends passed, those before the slice included.
     passed: u64,
@@ -132,8 +133,8 @@ struct Slice {
     is_utf16: bool,
 }
 
-impl Slice {
-    fn read(mut file: impl io::Read, lines: Lines, stop: &CancellationToken) -> io::Result<Self> {
+impl FileSlice {
+    fn read(mut file: impl io::Read, lines: LineRange, stop: &CancellationToken) -> io::Result<Self> {
         let mut slice = Self::default();
         let mut buffer = vec![0; 64 * 1024];
         let mut first_read = true;
@@ -167,7 +168,7 @@ impl Slice {
         }
     }
 
-    fn describe(self, target: &Target, size: u64, lines: Lines) -> Result<Value, ToolError> {
+    fn describe(self, target: &Target, size: u64, lines: LineRange) -> Result<Value, ToolError> {
         if self.is_utf16 {
             let message = format!(
                 "{} is UTF-16 text: read it with bash (iconv -f UTF-16 -t UTF-8)",

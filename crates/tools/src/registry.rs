@@ -10,26 +10,26 @@ use zdx_protocol::ToolSpec;
 use zdx_protocol::facts::{self, ToolFacts};
 
 use super::Tool;
-use super::bash::Bash;
-use super::edit::Edit;
-use super::glob::Glob;
-use super::grep::Grep;
-use super::list::List;
-use super::patch::Patch;
-use super::read::Read;
-use super::todo::{TodoRead, TodoWrite};
-use super::write::Write;
+use super::bash::BashTool;
+use super::edit::EditTool;
+use super::glob::GlobTool;
+use super::grep::GrepTool;
+use super::list::ListTool;
+use super::patch::PatchTool;
+use super::read::ReadTool;
+use super::todo::{TodoReadTool, TodoWriteTool};
+use super::write::WriteTool;
 
 /// An ordered set of tools; names are unique.
 #[derive(Clone, Default)]
-pub struct Registry {
+pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
     /// Behind the others, so that what comes and goes here moves none of them.
-    more: Option<Arc<dyn MoreTools>>,
+    more: Option<Arc<dyn DynamicTools>>,
 }
 
 /// Tools that come and go while a session runs.
-pub trait MoreTools: Send + Sync {
+pub trait DynamicTools: Send + Sync {
     /// Those that a model is told of at this moment.
     fn told(&self) -> Vec<Arc<dyn Tool>>;
 
@@ -40,20 +40,20 @@ pub trait MoreTools: Send + Sync {
     fn settle<'a>(&'a self, cancel: &'a CancellationToken) -> BoxFuture<'a, Vec<String>>;
 }
 
-impl Registry {
+impl ToolRegistry {
     /// What every session has.
     pub fn standard() -> Self {
         let mut registry = Self::default();
-        registry.add(Arc::new(Read::default()));
-        registry.add(Arc::new(Write::default()));
-        registry.add(Arc::new(Edit::default()));
-        registry.add(Arc::new(Bash::default()));
-        registry.add(Arc::new(Patch::default()));
-        registry.add(Arc::new(List::default()));
-        registry.add(Arc::new(Glob::default()));
-        registry.add(Arc::new(Grep::default()));
-        registry.add(Arc::new(TodoRead::default()));
-        registry.add(Arc::new(TodoWrite::default()));
+        registry.add(Arc::new(ReadTool::default()));
+        registry.add(Arc::new(WriteTool::default()));
+        registry.add(Arc::new(EditTool::default()));
+        registry.add(Arc::new(BashTool::default()));
+        registry.add(Arc::new(PatchTool::default()));
+        registry.add(Arc::new(ListTool::default()));
+        registry.add(Arc::new(GlobTool::default()));
+        registry.add(Arc::new(GrepTool::default()));
+        registry.add(Arc::new(TodoReadTool::default()));
+        registry.add(Arc::new(TodoWriteTool::default()));
         registry
     }
 
@@ -66,11 +66,11 @@ impl Registry {
         }
     }
 
-    pub fn extend(&mut self, more: Arc<dyn MoreTools>) {
+    pub fn extend(&mut self, more: Arc<dyn DynamicTools>) {
         self.more = Some(more);
     }
 
-    /// Before a request, see [`MoreTools::settle`].
+    /// Before a request, see [`DynamicTools::settle`].
     pub async fn settle(&self, cancel: &CancellationToken) -> Vec<String> {
         match &self.more {
             Some(more) => more.settle(cancel).await,
@@ -112,7 +112,7 @@ impl Registry {
     }
 }
 
-fn named_more(more: &dyn MoreTools, name: &str, facts: Option<&ToolFacts>) -> Option<Arc<dyn Tool>> {
+fn named_more(more: &dyn DynamicTools, name: &str, facts: Option<&ToolFacts>) -> Option<Arc<dyn Tool>> {
     more.find(name).or_else(|| facts.and_then(|facts| more.find(facts.name)))
 }
 
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_model_is_told_the_same_in_the_same_order() {
-        let specs = Registry::standard().specs();
+        let specs = ToolRegistry::standard().specs();
         let names: Vec<&str> = specs.iter().map(|spec| &*spec.name).collect();
         assert_eq!(
             names,
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn what_a_model_is_told_is_short() {
         let size = |spec: &ToolSpec| spec.name.len() + spec.description.len() + spec.schema.to_string().len();
-        let specs = Registry::standard().specs();
+        let specs = ToolRegistry::standard().specs();
         for spec in &specs {
             assert!(size(spec) <= 900, "{}: {} bytes", spec.name, size(spec));
         }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn other_spellings_find_the_tool() {
-        let registry = Registry::standard();
+        let registry = ToolRegistry::standard();
         let found = |name: &str| registry.find(name).map(|tool| tool.spec().name.to_string());
         for (said, meant) in [
             ("read", "read"),
@@ -175,7 +175,7 @@ mod tests {
     /// What a model is told of a tool's arguments, and what is known of their spellings, is about the same arguments.
     #[test]
     fn each_tool_has_its_facts() {
-        for spec in Registry::standard().specs() {
+        for spec in ToolRegistry::standard().specs() {
             let facts = facts::facts(&spec.name).unwrap_or_else(|| panic!("{} has no facts", spec.name));
             assert_eq!(facts.name, spec.name);
             for name in spec.schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_tool_of_the_same_name_takes_the_place() {
-        let mut registry = Registry::standard();
-        registry.add(Arc::new(Read::default()));
+        let mut registry = ToolRegistry::standard();
+        registry.add(Arc::new(ReadTool::default()));
         assert_eq!(registry.specs().len(), 10);
         assert_eq!(registry.specs()[0].name, "read");
     }

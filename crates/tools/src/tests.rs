@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use zdx_protocol::Operation;
 
-use super::registry::Registry;
+use super::registry::ToolRegistry;
 use super::*;
 
 mod edits;
@@ -19,7 +19,7 @@ mod writes;
 
 struct Desk {
     dir: tempfile::TempDir,
-    registry: Registry,
+    registry: ToolRegistry,
     cx: ToolContext,
 }
 
@@ -36,7 +36,7 @@ impl Desk {
         let workspace = Arc::new(Workspace::open(dir.path()).unwrap());
         let timeout = Some(Duration::from_secs(30));
         let cx = ToolContext { workspace, shell: Arc::new(shell), todos: Arc::default(), timeout };
-        Self { dir, registry: Registry::standard(), cx }
+        Self { dir, registry: ToolRegistry::standard(), cx }
     }
 
     fn with(files: &[(&str, &str)]) -> Self {
@@ -56,7 +56,7 @@ impl Desk {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    fn prepare(&self, tool: &str, input: Value) -> Result<Prepared, ToolError> {
+    fn prepare(&self, tool: &str, input: Value) -> Result<PreparedCall, ToolError> {
         let Value::Object(input) = input else { panic!("{input}") };
         self.registry.find(tool).unwrap().prepare(input, &self.cx)
     }
@@ -83,10 +83,10 @@ impl Desk {
     }
 }
 
-fn run(prepared: Prepared) -> ToolOutput {
+fn run(prepared: PreparedCall) -> ToolOutput {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (progress, _) = mpsc::channel(1);
-    let cx = RunContext {
+    let cx = ToolRunContext {
         id: "call_1".to_owned(),
         cancel: CancellationToken::new(),
         progress,

@@ -10,28 +10,28 @@ use zdx_protocol::facts::{TODOREAD, TODOWRITE};
 use zdx_protocol::todo::checklist;
 use zdx_protocol::{Action, Preview, Todo, ToolError, ToolOutput, ToolSpec};
 
-use super::{Prepared, Tool, ToolContext};
+use super::{PreparedCall, Tool, ToolContext};
 
 mod items;
 
 /// The list of one session, shared by its tools.
 #[derive(Default)]
-pub struct Todos {
-    state: Mutex<State>,
+pub struct TodoList {
+    state: Mutex<TodoState>,
 }
 
 #[derive(Default)]
-struct State {
+struct TodoState {
     items: Vec<Todo>,
     untold: bool,
     /// Made by zdx, for a model that has none yet.
     draft: bool,
 }
 
-impl Todos {
+impl TodoList {
     /// A list that is known already: what a resumed session left.
     pub fn new(items: Vec<Todo>) -> Self {
-        Self { state: Mutex::new(State { items, ..State::default() }) }
+        Self { state: Mutex::new(TodoState { items, ..TodoState::default() }) }
     }
 
     pub fn items(&self) -> Vec<Todo> {
@@ -47,7 +47,7 @@ impl Todos {
 
     /// A list to start from, in place of none. Whoever sets it saves and tells it.
     pub fn set_draft(&self, items: Vec<Todo>) {
-        *self.lock() = State { items, untold: false, draft: true };
+        *self.lock() = TodoState { items, untold: false, draft: true };
     }
 
     pub fn is_draft(&self) -> bool {
@@ -59,14 +59,14 @@ impl Todos {
         let mut state = self.lock();
         let dropped = state.draft;
         if dropped {
-            *state = State::default();
+            *state = TodoState::default();
         }
         dropped
     }
 
     /// The list as a session has it after going back: nobody needs to save it.
     pub fn reset(&self, items: Vec<Todo>) {
-        *self.lock() = State { items, ..State::default() };
+        *self.lock() = TodoState { items, ..TodoState::default() };
     }
 
     /// The list, if it changed since this was last asked: whoever asks must save and tell it.
@@ -75,16 +75,16 @@ impl Todos {
         std::mem::take(&mut state.untold).then(|| state.items.clone())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, TodoState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-pub struct TodoRead {
+pub struct TodoReadTool {
     spec: ToolSpec,
 }
 
-impl Default for TodoRead {
+impl Default for TodoReadTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(TODOREAD.name),
@@ -95,12 +95,12 @@ impl Default for TodoRead {
     }
 }
 
-impl Tool for TodoRead {
+impl Tool for TodoReadTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, _input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
+    fn prepare(&self, _input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
         let todos = Arc::clone(&cx.todos);
         let run = move |_| {
             let items = todos.items();
@@ -111,7 +111,7 @@ impl Tool for TodoRead {
             }
             std::future::ready(ToolOutput::Ok(data)).boxed()
         };
-        Ok(Prepared {
+        Ok(PreparedCall {
             action: Action::Todo,
             preview: Preview::None,
             doomed: None,
@@ -122,11 +122,11 @@ impl Tool for TodoRead {
     }
 }
 
-pub struct TodoWrite {
+pub struct TodoWriteTool {
     spec: ToolSpec,
 }
 
-impl Default for TodoWrite {
+impl Default for TodoWriteTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(TODOWRITE.name),
@@ -158,12 +158,12 @@ impl Default for TodoWrite {
     }
 }
 
-impl Tool for TodoWrite {
+impl Tool for TodoWriteTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
         let items = items::read(input)?;
         let todos = Arc::clone(&cx.todos);
         let preview = Preview::Text { text: checklist(&items) };
@@ -172,7 +172,7 @@ impl Tool for TodoWrite {
             todos.set(items);
             std::future::ready(output).boxed()
         };
-        Ok(Prepared {
+        Ok(PreparedCall {
             action: Action::Todo,
             preview,
             doomed: None,

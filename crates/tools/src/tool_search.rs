@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use zdx_protocol::facts::{LIST, MCP_CALL, TOOL_SEARCH};
 use zdx_protocol::{Action, ToolError, ToolSpec};
 
-use super::input::Input;
-use super::{Prepared, RunContext, Tool, ToolContext};
+use super::input::ToolInput;
+use super::{PreparedCall, Tool, ToolContext, ToolRunContext};
 
 /// Of those that fit, the best.
 const SHOWN: usize = 8;
@@ -21,19 +21,19 @@ const SHOWN_BYTES: usize = 16 << 10;
 const NAMES: usize = 400;
 
 /// All tools that can be called, those that a model is told of too.
-pub trait Catalogue: Send + Sync {
+pub trait SearchableTools: Send + Sync {
     fn tools(&self) -> &[Arc<dyn Tool>];
 }
 
-pub struct ToolSearch {
+pub struct ToolSearchTool {
     spec: ToolSpec,
-    catalogue: Arc<dyn Catalogue>,
+    catalogue: Arc<dyn SearchableTools>,
 }
 
-impl ToolSearch {
+impl ToolSearchTool {
     /// `servers` are those that are found in no other way. Nothing else is said of them here: what they list may change, and
     /// a request must not begin with other bytes for that.
-    pub fn new(servers: &[String], catalogue: Arc<dyn Catalogue>) -> Self {
+    pub fn new(servers: &[String], catalogue: Arc<dyn SearchableTools>) -> Self {
         let description = format!(
             "Find tools of the MCP servers {} by words of their names and descriptions. Gives name, description and \
              schema of each; call them with {}. Without words, lists all names.",
@@ -51,21 +51,21 @@ impl ToolSearch {
     }
 }
 
-impl Tool for ToolSearch {
+impl Tool for ToolSearchTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<Prepared, ToolError> {
-        let query = Input::new(&TOOL_SEARCH, input).optional_text("query")?.unwrap_or_default();
+    fn prepare(&self, input: Map<String, Value>, _: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let query = ToolInput::new(&TOOL_SEARCH, input).optional_text("query")?.unwrap_or_default();
         let catalogue = Arc::clone(&self.catalogue);
         // What servers list is no secret and runs nothing: a look.
         let action = Action::Read { tool: LIST.permission.key.to_owned(), targets: Vec::new() };
-        let run = move |_: RunContext| {
+        let run = move |_: ToolRunContext| {
             let data = found(catalogue.tools(), &query);
             async move { Ok(data).into() }.boxed()
         };
-        Ok(Prepared::looking(action, Box::new(run)))
+        Ok(PreparedCall::looking(action, Box::new(run)))
     }
 }
 

@@ -15,19 +15,19 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{Target, ToolCode, ToolError, ToolOutput, path_text};
 
-use super::{RunContext, ToolContext};
+use super::{ToolContext, ToolRunContext};
 use zdx_workspace::ignore_files::{IGNORE_FILES, readable_ignore_files};
 use zdx_workspace::workspace::{Workspace, near_names};
 
 mod pattern;
 
-pub(super) use pattern::{Pattern, globs, split};
+pub(super) use pattern::{GlobPatterns, globs, split};
 
 /// More threads than this only wait for the disk.
 const MOST_THREADS: usize = 12;
 
 /// A folder to look through.
-pub(super) struct Tree {
+pub(super) struct FileTree {
     root: PathBuf,
     hidden: bool,
     depth: Option<usize>,
@@ -45,7 +45,7 @@ pub(super) enum FileKind {
     Other,
 }
 
-pub(super) struct Found<'a> {
+pub(super) struct FoundFile<'a> {
     pub path: &'a Path,
     /// From the folder that is looked through.
     pub relative: &'a Path,
@@ -53,13 +53,13 @@ pub(super) struct Found<'a> {
     pub depth: usize,
 }
 
-pub(super) enum Next {
+pub(super) enum WalkStep {
     Continue,
     /// Nothing below this folder is wanted.
     Skip,
 }
 
-impl Tree {
+impl FileTree {
     pub(super) fn new(workspace: &Workspace, target: &Target, hidden: bool) -> Self {
         let root = target.path.clone();
         let in_repository = root.ancestors().any(|folder| folder.join(".git").exists());
@@ -78,7 +78,7 @@ impl Tree {
     /// Calls a visitor for every entry, from several threads, in no order. Tells how many folders could not be read.
     pub(super) fn walk<V>(self, stop: &CancellationToken, visitor: impl Fn() -> V + Sync) -> u64
     where
-        V: FnMut(&Found<'_>) -> Next + Send,
+        V: FnMut(&FoundFile<'_>) -> WalkStep + Send,
     {
         let unreadable = AtomicU64::new(0);
         if !readable_ignore_files(&self.root) {
@@ -100,10 +100,11 @@ impl Tree {
                     return WalkState::Continue;
                 }
                 let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-                let found = Found { path: entry.path(), relative, kind: kind(&entry), depth: entry.depth() };
+                let found =
+                    FoundFile { path: entry.path(), relative, kind: kind(&entry), depth: entry.depth() };
                 match visit(&found) {
-                    Next::Continue => WalkState::Continue,
-                    Next::Skip => WalkState::Skip,
+                    WalkStep::Continue => WalkState::Continue,
+                    WalkStep::Skip => WalkState::Skip,
                 }
             })
         });
@@ -161,7 +162,7 @@ const MOST_ENTRIES: u64 = 200_000;
 const LONGEST_LOOK: Duration = Duration::from_secs(2);
 
 /// What a look at the tree found.
-pub struct Changed {
+pub struct ChangedFiles {
     /// With when each changed last; in no order.
     pub files: Vec<(PathBuf, Timestamp)>,
     /// It was broken off, or a folder could not be read.
@@ -170,12 +171,12 @@ pub struct Changed {
 
 /// Files below the root that changed at or after a time: by content, mode or name, whatever was done to their times. What
 /// is ignored stays unseen.
-pub fn changed_since(workspace: &Workspace, since: Timestamp) -> Changed {
+pub fn changed_since(workspace: &Workspace, since: Timestamp) -> ChangedFiles {
     let whole = Target { path: workspace.root().to_owned(), inside: true, exists: true, led_out: false };
     let (stop, seen, files) = (CancellationToken::new(), AtomicU64::new(0), Mutex::new(Vec::new()));
     let until = Instant::now() + LONGEST_LOOK;
-    let unreadable = Tree::new(workspace, &whole, true).walk(&stop, || {
-        |found: &Found<'_>| {
+    let unreadable = FileTree::new(workspace, &whole, true).walk(&stop, || {
+        |found: &FoundFile<'_>| {
             if seen.fetch_add(1, Ordering::Relaxed) >= MOST_ENTRIES || Instant::now() > until {
                 stop.cancel();
             }
@@ -183,11 +184,11 @@ pub fn changed_since(workspace: &Workspace, since: Timestamp) -> Changed {
             if is_file && let Some(when) = last_change(found.path).filter(|when| *when >= since) {
                 files.lock().unwrap_or_else(PoisonError::into_inner).push((found.path.to_owned(), when));
             }
-            Next::Continue
+            WalkStep::Continue
         }
     });
     let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Changed { files, incomplete: unreadable > 0 || stop.is_cancelled() }
+    ChangedFiles { files, incomplete: unreadable > 0 || stop.is_cancelled() }
 }
 
 fn last_change(path: &Path) -> Option<Timestamp> {
@@ -212,13 +213,13 @@ impl SortKey {
 }
 
 /// The first so many of what came in any order, and how many came.
-pub(super) struct Firsts<T> {
+pub(super) struct FirstEntries<T> {
     kept: Vec<T>,
     most: usize,
     total: usize,
 }
 
-impl<T: Ord> Firsts<T> {
+impl<T: Ord> FirstEntries<T> {
     pub(super) fn new(most: usize) -> Self {
         Self { kept: Vec::new(), most, total: 0 }
     }
@@ -291,7 +292,7 @@ pub(super) fn missing(target: &Target) -> ToolError {
 /// waited for: a file system may hang.
 pub(super) async fn search(
     cx: ToolContext,
-    run: RunContext,
+    run: ToolRunContext,
     work: impl FnOnce(&Workspace, &CancellationToken) -> Result<serde_json::Value, ToolError> + Send + 'static,
 ) -> ToolOutput {
     let timeout = cx.timeout;

@@ -10,19 +10,19 @@ use zdx_protocol::facts::WRITE;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec, path_text};
 
 use super::change::{
-    Before, LineChange, adds_mask, changed_since, is_unseen, look, lost_bytes, replace, unseen,
+    LineChange, PreparedFile, adds_mask, changed_since, is_unseen, look, lost_bytes, replace, unseen,
 };
-use super::input::Input;
-use super::{Prepared, Tool, ToolContext, off_thread_locked};
-use zdx_workspace::read_tracker::{Known, Sight};
+use super::input::ToolInput;
+use super::{PreparedCall, Tool, ToolContext, off_thread_locked};
+use zdx_workspace::read_tracker::{SeenContent, SeenContents};
 use zdx_workspace::text::loses_bytes;
 use zdx_workspace::workspace::{FileError, Workspace};
 
-pub(super) struct Write {
+pub(super) struct WriteTool {
     spec: ToolSpec,
 }
 
-impl Default for Write {
+impl Default for WriteTool {
     fn default() -> Self {
         let spec = ToolSpec {
             name: Cow::Borrowed(WRITE.name),
@@ -44,13 +44,13 @@ impl Default for Write {
     }
 }
 
-impl Tool for Write {
+impl Tool for WriteTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<Prepared, ToolError> {
-        let mut input = Input::new(&WRITE, input);
+    fn prepare(&self, input: Map<String, Value>, cx: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let mut input = ToolInput::new(&WRITE, input);
         let (path, content) = (input.text("path")?, input.text("content")?);
         let target = cx.workspace.resolve(&path).map_err(FileError::not_written)?;
         let action = Action::Write { tool: WRITE.permission.key.to_owned(), targets: vec![target.clone()] };
@@ -75,15 +75,15 @@ impl Tool for Write {
             let work = move |workspace: &Workspace| write(workspace, &target, before, &known, &content);
             off_thread_locked(run, workspace, paths, work).boxed()
         };
-        Ok(Prepared { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
+        Ok(PreparedCall { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
 }
 
-fn operation(before: &Before, old: Option<&[u8]>, content: &str) -> Operation {
+fn operation(before: &PreparedFile, old: Option<&[u8]>, content: &str) -> Operation {
     match before {
-        Before::Absent => Operation::Created,
-        Before::Content(_) if old == Some(content.as_bytes()) => Operation::Unchanged,
-        Before::Content(_) | Before::Large(_) => Operation::Updated,
+        PreparedFile::Absent => Operation::Created,
+        PreparedFile::Content(_) if old == Some(content.as_bytes()) => Operation::Unchanged,
+        PreparedFile::Content(_) | PreparedFile::Large(_) => Operation::Updated,
     }
 }
 
@@ -98,8 +98,8 @@ fn keeps_bytes(target: &Target, old: Option<&[u8]>, content: &str) -> Result<(),
 fn write(
     workspace: &Workspace,
     target: &Target,
-    prepared: Option<Before>,
-    known: &Known,
+    prepared: Option<PreparedFile>,
+    known: &SeenContents,
     content: &str,
 ) -> Result<Value, ToolError> {
     let (before, old) = look(workspace, target).map_err(FileError::not_written)?;
@@ -113,7 +113,7 @@ fn write(
         }
         replace(workspace, target, &before, content.as_bytes())?;
     }
-    workspace.sights().saw(&target.path, Some(Sight::of(Some(content.as_bytes()))));
+    workspace.sights().saw(&target.path, Some(SeenContent::of(Some(content.as_bytes()))));
     let change = LineChange::between(old.as_deref().unwrap_or_default(), content.as_bytes());
     let mut data = json!({
         "path": path_text::encode(&target.path),
@@ -123,7 +123,7 @@ fn write(
         "additions": change.additions,
     });
     // Nobody counted the lines of a file too large to read.
-    if !matches!(before, Before::Large(_)) {
+    if !matches!(before, PreparedFile::Large(_)) {
         data["deletions"] = json!(change.deletions);
     }
     Ok(data)

@@ -14,11 +14,11 @@ const LONGEST: u64 = 64 << 20;
 const LONGEST_HASHED: u64 = 1 << 30;
 
 #[derive(Clone, Debug)]
-pub struct Blobs {
+pub struct BlobStore {
     dir: PathBuf,
 }
 
-impl Blobs {
+impl BlobStore {
     /// Over a folder that need not exist yet.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
@@ -68,7 +68,7 @@ pub fn read_as(path: &Path, hash: &str) -> io::Result<Vec<u8>> {
         return Err(ErrorKind::InvalidInput.into());
     }
     File::open(path)?.take(LONGEST).read_to_end(&mut content)?;
-    match Blobs::hash(&content) == hash {
+    match BlobStore::hash(&content) == hash {
         true => Ok(content),
         false => Err(ErrorKind::InvalidData.into()),
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zdx_protocol::{FileAccess, FileChange, FileState};
 
-use super::Blobs;
+use super::BlobStore;
 
 /// What is kept of one file, at most.
 pub const KEPT: u64 = 16 << 20;
@@ -52,32 +52,32 @@ pub struct MadeChange {
 }
 
 #[derive(Default)]
-pub struct Journal {
+pub struct Checkpoints {
     /// None: nothing is kept or remembered.
-    blobs: Option<Blobs>,
+    blobs: Option<BlobStore>,
     /// Whatever is changed for this session is changed for that one too, in the name of the call it works for.
-    above: Option<(Arc<Journal>, String)>,
+    above: Option<(Arc<Checkpoints>, String)>,
     /// Set once the session that this belongs to has a log.
     recorder: OnceLock<Box<dyn ChangeRecorder>>,
-    state: Mutex<State>,
+    state: Mutex<CheckpointState>,
 }
 
-impl std::fmt::Debug for Journal {
+impl std::fmt::Debug for Checkpoints {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Journal").field("blobs", &self.blobs).finish_non_exhaustive()
     }
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CheckpointState {
     changes: Vec<MadeChange>,
     /// The call that changes files here now.
     call: String,
-    trouble: Trouble,
+    trouble: KeepFailure,
 }
 
 #[derive(Debug, Default)]
-enum Trouble {
+enum KeepFailure {
     #[default]
     None,
     Untold(String),
@@ -102,8 +102,8 @@ pub enum ContentBefore {
 
 /// A change that was prepared for and may not come.
 #[derive(Debug)]
-pub struct Draft {
-    journal: Arc<Journal>,
+pub struct CheckpointDraft {
+    journal: Arc<Checkpoints>,
     path: std::path::PathBuf,
     before: Option<FileState>,
     folders: u32,
@@ -112,19 +112,19 @@ pub struct Draft {
 /// A change that was saved as about to happen. Saved as not happened unless it is said to be done.
 #[derive(Debug)]
 pub struct ChangeIntent {
-    journal: Arc<Journal>,
+    journal: Arc<Checkpoints>,
     /// The call that it was intended for.
     call: String,
     change: Option<FileChange>,
 }
 
-impl Journal {
-    pub fn new(blobs: Blobs) -> Self {
+impl Checkpoints {
+    pub fn new(blobs: BlobStore) -> Self {
         Self { blobs: Some(blobs), ..Self::default() }
     }
 
     /// For a session that works for a call of another one: what it changes can be taken back from either.
-    pub fn below(above: Arc<Journal>, call: String, blobs: Option<Blobs>) -> Self {
+    pub fn below(above: Arc<Checkpoints>, call: String, blobs: Option<BlobStore>) -> Self {
         Self { blobs, above: Some((above, call)), ..Self::default() }
     }
 
@@ -138,7 +138,7 @@ impl Journal {
         self.lock().call = call.to_owned();
     }
 
-    pub fn blobs(&self) -> Option<&Blobs> {
+    pub fn blobs(&self) -> Option<&BlobStore> {
         self.blobs.as_ref()
     }
 
@@ -147,7 +147,7 @@ impl Journal {
     }
 
     /// `found` is the file that is there. Its content is safe when this returns.
-    pub fn draft(self: &Arc<Self>, path: &Path, found: Option<FileBefore>, folders: u32) -> Draft {
+    pub fn draft(self: &Arc<Self>, path: &Path, found: Option<FileBefore>, folders: u32) -> CheckpointDraft {
         let before = found.map(|FileBefore { mode, content, access }| FileState {
             sha256: content.map(|content| match content {
                 ContentBefore::Whole(content) => self.keep(&content),
@@ -156,20 +156,20 @@ impl Journal {
             mode: mode & 0o7777,
             access,
         });
-        Draft { journal: Arc::clone(self), path: path.to_owned(), before, folders }
+        CheckpointDraft { journal: Arc::clone(self), path: path.to_owned(), before, folders }
     }
 
     /// Changes since this was last asked, and what the user should know of them: whoever asks must tell, and save what is
     /// not recorded.
     pub fn take(&self) -> (Vec<MadeChange>, Option<String>) {
         let mut state = self.lock();
-        let trouble = match std::mem::replace(&mut state.trouble, Trouble::Told) {
-            Trouble::Untold(why) => Some(format!(
+        let trouble = match std::mem::replace(&mut state.trouble, KeepFailure::Told) {
+            KeepFailure::Untold(why) => Some(format!(
                 "the earlier content of a file could not be kept ({why}); its change cannot be reverted"
             )),
-            Trouble::Told => None,
-            Trouble::None => {
-                state.trouble = Trouble::None;
+            KeepFailure::Told => None,
+            KeepFailure::None => {
+                state.trouble = KeepFailure::None;
                 None
             }
         };
@@ -187,7 +187,7 @@ impl Journal {
             Some(Err(error)) => self.complain(&error),
             None => {}
         }
-        Blobs::hash(content)
+        BlobStore::hash(content)
     }
 
     /// Calls `each` with every recorder that is to hear of a change for `call`: this session's, and those above it.
@@ -212,19 +212,19 @@ impl Journal {
 
     fn complain(&self, error: &std::io::Error) {
         let mut state = self.lock();
-        if matches!(state.trouble, Trouble::None) {
+        if matches!(state.trouble, KeepFailure::None) {
             let text = error.to_string();
             let why = text.split(" (os error").next().unwrap_or_default().to_lowercase();
-            state.trouble = Trouble::Untold(why);
+            state.trouble = KeepFailure::Untold(why);
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CheckpointState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Draft {
+impl CheckpointDraft {
     /// Announces new content; to be called right before it takes its place.
     pub fn intend_content(self, content_hash: String, mode: u32) -> ChangeIntent {
         self.intend(Some(FileState { sha256: Some(content_hash), mode: mode & 0o7777, access: None }))

@@ -16,7 +16,7 @@ const LONGEST_LIST: u64 = 1 << 20;
 
 /// Use of a temporary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leftover {
+pub enum LeftoverFile {
     /// New content that has not come into its place.
     Staged,
     /// A file that was taken out of its place and was not deleted yet.
@@ -38,7 +38,7 @@ fn is_temporary_name(name: &OsStr) -> bool {
     id.is_some_and(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-impl Leftover {
+impl LeftoverFile {
     fn tag(self) -> &'static [u8] {
         match self {
             Self::Staged => b"staged",
@@ -84,7 +84,7 @@ impl Leftover {
 
 /// An entry of a list.
 struct NamedLeftover<'a> {
-    kind: Leftover,
+    kind: LeftoverFile,
     path: &'a Path,
     temporary: &'a OsStr,
 }
@@ -177,7 +177,7 @@ fn entries_of(list: &[u8]) -> Vec<NamedLeftover<'_>> {
     entries
         .filter_map(|fields| {
             Some(NamedLeftover {
-                kind: Leftover::of_tag(fields[0])?,
+                kind: LeftoverFile::of_tag(fields[0])?,
                 path: Path::new(OsStr::from_bytes(fields[1])),
                 temporary: OsStr::from_bytes(fields[2]),
             })
@@ -188,21 +188,21 @@ fn entries_of(list: &[u8]) -> Vec<NamedLeftover<'_>> {
 fn clear_entries(entries: &[NamedLeftover<'_>]) {
     let of_kind = |kind| entries.iter().filter(move |entry| entry.kind == kind);
     // While the new content is still there.
-    for entry in of_kind(Leftover::Overwritten) {
-        let staged = of_kind(Leftover::Staged).filter(|staged| staged.path == entry.path);
+    for entry in of_kind(LeftoverFile::Overwritten) {
+        let staged = of_kind(LeftoverFile::Staged).filter(|staged| staged.path == entry.path);
         entry.undo_overwrite(staged.filter_map(NamedLeftover::file).next_back());
     }
     for entry in entries {
         let is_complete =
-            || of_kind(Leftover::Overwritten).any(|complete| complete.temporary == entry.temporary);
+            || of_kind(LeftoverFile::Overwritten).any(|complete| complete.temporary == entry.temporary);
         match entry.kind {
-            Leftover::Staged | Leftover::SetAside => entry.kind.clear(entry.path, entry.temporary),
-            Leftover::Backup if !is_complete() => entry.kind.clear(entry.path, entry.temporary),
-            Leftover::Backup | Leftover::Overwritten | Leftover::NewFolders => {}
+            LeftoverFile::Staged | LeftoverFile::SetAside => entry.kind.clear(entry.path, entry.temporary),
+            LeftoverFile::Backup if !is_complete() => entry.kind.clear(entry.path, entry.temporary),
+            LeftoverFile::Backup | LeftoverFile::Overwritten | LeftoverFile::NewFolders => {}
         }
     }
     // When nothing of ours is in them any more.
-    of_kind(Leftover::NewFolders).for_each(NamedLeftover::remove_folders);
+    of_kind(LeftoverFile::NewFolders).for_each(NamedLeftover::remove_folders);
 }
 
 /// Empties the list of a lock file.
@@ -250,7 +250,7 @@ mod tests {
         }
 
         /// Leaves a temporary file of this use for `a`, as a killed process does.
-        fn leave(&self, kind: Leftover, content: &str) {
+        fn leave(&self, kind: LeftoverFile, content: &str) {
             let name = temporary_name();
             kind.note(&self.lock(), &self.dir.path().join("a"), &name);
             fs::write(self.dir.path().join(name), content).unwrap();
@@ -275,11 +275,11 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_is_cleared_and_a_deletion_that_was_not_finished_is_undone() {
         let place = Place::new();
-        place.leave(Leftover::SetAside, "old");
-        place.leave(Leftover::Staged, "new");
+        place.leave(LeftoverFile::SetAside, "old");
+        place.leave(LeftoverFile::Staged, "new");
         clear_all(&place.dir.path().join("locks"));
         assert_eq!(place.files(), [("a".to_owned(), "old".to_owned())]);
-        place.leave(Leftover::SetAside, "older");
+        place.leave(LeftoverFile::SetAside, "older");
         clear_all(&place.dir.path().join("locks"));
         assert_eq!(place.files(), [("a".to_owned(), "old".to_owned())], "what came meanwhile stays");
         assert_eq!(fs::metadata(place.lock()).unwrap().len(), 0);
@@ -298,12 +298,12 @@ mod tests {
         ] {
             let place = Place::new();
             fs::write(place.dir.path().join("a"), there).unwrap();
-            place.leave(Leftover::Staged, new);
+            place.leave(LeftoverFile::Staged, new);
             let backup = temporary_name();
-            Leftover::Backup.note(&place.lock(), &place.dir.path().join("a"), &backup);
+            LeftoverFile::Backup.note(&place.lock(), &place.dir.path().join("a"), &backup);
             fs::write(place.dir.path().join(&backup), if complete { old } else { "the o" }).unwrap();
             if complete {
-                Leftover::Overwritten.note(&place.lock(), &place.dir.path().join("a"), &backup);
+                LeftoverFile::Overwritten.note(&place.lock(), &place.dir.path().join("a"), &backup);
             }
             clear_all(&place.dir.path().join("locks"));
             assert_eq!(place.files(), [("a".to_owned(), left.to_owned())], "{there}");
@@ -316,14 +316,14 @@ mod tests {
         let path = place.dir.path().join("kept/b/c/d/file");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let name = temporary_name();
-        Leftover::NewFolders.note(&place.lock(), &path, OsStr::new("3"));
-        Leftover::Staged.note(&place.lock(), &path, &name);
+        LeftoverFile::NewFolders.note(&place.lock(), &path, OsStr::new("3"));
+        LeftoverFile::Staged.note(&place.lock(), &path, &name);
         fs::write(path.with_file_name(&name), "new").unwrap();
         clear_all(&place.dir.path().join("locks"));
         assert_eq!(fs::read_dir(place.dir.path().join("kept")).unwrap().count(), 0);
         fs::create_dir_all(place.dir.path().join("kept/b/c")).unwrap();
         fs::write(place.dir.path().join("kept/b/other"), "").unwrap();
-        Leftover::NewFolders.note(&place.lock(), &path, OsStr::new("3"));
+        LeftoverFile::NewFolders.note(&place.lock(), &path, OsStr::new("3"));
         clear_all(&place.dir.path().join("locks"));
         assert!(
             place.dir.path().join("kept/b/other").exists() && !place.dir.path().join("kept/b/c").exists()
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn files_of_a_process_that_lives_are_left_alone() {
         let place = Place::new();
-        place.leave(Leftover::Staged, "new");
+        place.leave(LeftoverFile::Staged, "new");
         let held = File::open(place.lock()).unwrap();
         held.try_lock().unwrap();
         clear_all(&place.dir.path().join("locks"));
@@ -346,9 +346,9 @@ mod tests {
     #[test]
     fn a_list_that_was_cut_anywhere_names_nothing_else() {
         let place = Place::new();
-        place.leave(Leftover::Staged, "new");
+        place.leave(LeftoverFile::Staged, "new");
         fs::write(place.dir.path().join("b"), "mine").unwrap();
-        Leftover::Staged.note(&place.lock(), &place.dir.path().join("a"), OsStr::new("b"));
+        LeftoverFile::Staged.note(&place.lock(), &place.dir.path().join("a"), OsStr::new("b"));
         let list = fs::read(place.lock()).unwrap();
         for cut in 0..=list.len() {
             fs::write(place.lock(), &list[..cut]).unwrap();

@@ -12,10 +12,10 @@ pub mod spill;
 pub mod text;
 pub mod workspace;
 
-pub use blob_store::{Blobs, read_as};
+pub use blob_store::{BlobStore, read_as};
 #[cfg(any(test, feature = "testing"))]
 pub use checkpoints::OnIntent;
 pub use checkpoints::{
-    ChangeIntent, ChangeRecorder, ContentBefore, Draft, FileBefore, Journal, KEPT, MadeChange,
+    ChangeIntent, ChangeRecorder, CheckpointDraft, Checkpoints, ContentBefore, FileBefore, KEPT, MadeChange,
 };
 pub use workspace::Workspace;

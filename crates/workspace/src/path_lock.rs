@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-use super::leftover_files::{self, Leftover};
+use super::leftover_files::{self, LeftoverFile};
 
 /// The longest wait for somebody else's change of the same file.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 static RELEASED: Condvar = Condvar::new();
 
 /// The state of a file between two changes: the hash of its content, or none for no file.
-pub type ContentHash = Option<[u8; 32]>;
+pub type FileDigest = Option<[u8; 32]>;
 
 /// Who is kept from changing a locked file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum LockScope {
 pub struct PathLocks {
     /// The folder of the lock files; none: only this process is locked out.
     dir: Option<PathBuf>,
-    made: Mutex<HashMap<PathBuf, Vec<(ContentHash, ContentHash)>>>,
+    made: Mutex<HashMap<PathBuf, Vec<(FileDigest, FileDigest)>>>,
     /// Names of the lock files that are held through this.
     held: Arc<Mutex<BTreeSet<String>>>,
     /// For temporary files of paths whose lock file is not held here.
@@ -131,7 +131,7 @@ impl PathLocks {
     }
 
     /// Names a temporary file that is about to be made beside a path that this process has locked.
-    pub fn name_temporary(&self, path: &Path, temporary: &OsStr, kind: Leftover) {
+    pub fn name_temporary(&self, path: &Path, temporary: &OsStr, kind: LeftoverFile) {
         let Some(dir) = &self.dir else { return };
         let name = lock_name(path);
         if self.held.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
@@ -144,7 +144,7 @@ impl PathLocks {
     }
 
     /// Remembers that a tool of this session took a file from one state to the other. Called under the lock.
-    pub fn note(&self, path: &Path, before: ContentHash, after: ContentHash) {
+    pub fn note(&self, path: &Path, before: FileDigest, after: FileDigest) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let links = made.entry(path.to_owned()).or_default();
         if links.len() >= LINKS {
@@ -154,7 +154,7 @@ impl PathLocks {
     }
 
     /// Whether nothing but tools of this session led from one state to the other.
-    pub fn leads(&self, path: &Path, from: ContentHash, to: ContentHash) -> bool {
+    pub fn leads(&self, path: &Path, from: FileDigest, to: FileDigest) -> bool {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let links = made.get(path).map(Vec::as_slice).unwrap_or_default();
         let last = links.iter().fold(from, |state, (before, after)| match state == *before {
@@ -288,7 +288,7 @@ mod tests {
         let locks = PathLocks::in_folder(folder.clone());
         let stage = || {
             let name = leftover_files::temporary_name();
-            locks.name_temporary(&path, &name, Leftover::Staged);
+            locks.name_temporary(&path, &name, LeftoverFile::Staged);
             let staged = dir.path().join(name);
             std::fs::write(&staged, "new").unwrap();
             staged

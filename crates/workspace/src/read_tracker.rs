@@ -16,23 +16,23 @@ const MOST: usize = 10_000;
 
 /// The hash of a file's content; none when there was no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sight(pub Option<String>);
+pub struct SeenContent(pub Option<String>);
 
-impl Sight {
+impl SeenContent {
     pub fn of(content: Option<&[u8]>) -> Self {
-        Self(content.map(super::Blobs::hash))
+        Self(content.map(super::BlobStore::hash))
     }
 }
 
 #[derive(Debug, Default)]
-pub struct Sights {
+pub struct ReadTracker {
     /// More than one where it is not known which of them was the last.
-    files: Mutex<HashMap<PathBuf, Vec<Sight>>>,
+    files: Mutex<HashMap<PathBuf, Vec<SeenContent>>>,
 }
 
-impl Sights {
+impl ReadTracker {
     /// This is what it is known as from now on; none: it is not known at all.
-    pub fn saw(&self, path: &Path, sight: Option<Sight>) {
+    pub fn saw(&self, path: &Path, sight: Option<SeenContent>) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         match sight {
             Some(sight) if files.len() < MOST || files.contains_key(path) => {
@@ -43,28 +43,28 @@ impl Sights {
     }
 
     /// It may also have been this that was seen last.
-    pub fn or_saw(&self, path: PathBuf, sight: Sight) {
+    pub fn or_saw(&self, path: PathBuf, sight: SeenContent) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         if files.len() < MOST || files.contains_key(&path) {
             files.entry(path).or_default().push(sight);
         }
     }
 
-    pub fn of(&self, path: &Path) -> Known {
+    pub fn of(&self, path: &Path) -> SeenContents {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        Known(files.get(path).cloned().unwrap_or_default())
+        SeenContents(files.get(path).cloned().unwrap_or_default())
     }
 }
 
 /// What a file may hold for a model to know it; nothing, if it never looked.
 #[derive(Clone, Debug)]
-pub struct Known(Vec<Sight>);
+pub struct SeenContents(Vec<SeenContent>);
 
-impl Known {
+impl SeenContents {
     /// Whether the file holds something that the model has not seen. Of one that it never looked at nobody says so, and
     /// what is gone cannot be lost.
     pub fn is_overtaken_by(&self, now: Option<&[u8]>) -> bool {
-        now.is_some() && !self.0.is_empty() && !self.0.contains(&Sight::of(now))
+        now.is_some() && !self.0.is_empty() && !self.0.contains(&SeenContent::of(now))
     }
 
     /// The same for a file that is too large to look into.
@@ -74,27 +74,27 @@ impl Known {
 }
 
 /// A file that is read to be shown. What is told of it then is of the very bytes that were read.
-pub struct Watched<R> {
+pub struct HashingReader<R> {
     file: R,
     size: u64,
     read: u64,
     hash: Sha256,
 }
 
-impl<R: Read> Watched<R> {
+impl<R: Read> HashingReader<R> {
     pub fn new(file: R, size: u64) -> Self {
         Self { file, size, read: 0, hash: Sha256::new() }
     }
 
     /// Reads what is left of it. Nothing of a file that is too large, or that the kernel makes up as it is read.
-    pub fn sight(mut self) -> Option<Sight> {
+    pub fn sight(mut self) -> Option<SeenContent> {
         if self.size > LARGEST || self.read > self.size {
             return None;
         }
         let mut buffer = vec![0; 64 * 1024];
         while self.read <= LARGEST {
             match self.read(&mut buffer) {
-                Ok(0) => return Some(Sight(Some(format!("{:x}", self.hash.finalize())))),
+                Ok(0) => return Some(SeenContent(Some(format!("{:x}", self.hash.finalize())))),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
@@ -104,7 +104,7 @@ impl<R: Read> Watched<R> {
     }
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         self.hash.update(&buffer[..count]);
@@ -119,15 +119,15 @@ mod tests {
 
     #[test]
     fn what_was_seen_is_known_and_all_else_has_overtaken_it() {
-        let (sights, path) = (Sights::default(), Path::new("/a"));
+        let (sights, path) = (ReadTracker::default(), Path::new("/a"));
         assert!(!sights.of(path).is_overtaken_by(Some(b"never looked at")));
-        sights.saw(path, Some(Sight::of(Some(b"seen"))));
+        sights.saw(path, Some(SeenContent::of(Some(b"seen"))));
         assert!(!sights.of(path).is_overtaken_by(Some(b"seen")));
         assert!(sights.of(path).is_overtaken_by(Some(b"theirs")));
         assert!(!sights.of(path).is_overtaken_by(None), "what is gone");
-        sights.or_saw(path.to_owned(), Sight::of(Some(b"theirs")));
+        sights.or_saw(path.to_owned(), SeenContent::of(Some(b"theirs")));
         assert!(!sights.of(path).is_overtaken_by(Some(b"theirs")));
-        sights.saw(path, Some(Sight(None)));
+        sights.saw(path, Some(SeenContent(None)));
         assert!(sights.of(path).is_overtaken_by(Some(b"made again")));
         sights.saw(path, None);
         assert!(!sights.of(path).is_any());
@@ -136,11 +136,11 @@ mod tests {
     #[test]
     fn a_part_that_was_read_is_a_sight_of_the_whole() {
         let content = vec![b'x'; 200_000];
-        let mut file = Watched::new(&content[..], content.len() as u64);
+        let mut file = HashingReader::new(&content[..], content.len() as u64);
         file.read_exact(&mut [0; 10]).unwrap();
-        assert_eq!(file.sight(), Some(Sight::of(Some(&content))));
-        assert_eq!(Watched::new(&content[..], LARGEST + 1).sight(), None);
-        let mut made_up = Watched::new(&content[..], 0);
+        assert_eq!(file.sight(), Some(SeenContent::of(Some(&content))));
+        assert_eq!(HashingReader::new(&content[..], LARGEST + 1).sight(), None);
+        let mut made_up = HashingReader::new(&content[..], 0);
         made_up.read_exact(&mut [0; 10]).unwrap();
         assert_eq!(made_up.sight(), None);
     }

@@ -17,8 +17,8 @@ use zdx_guard::{FileEntry, FileView, Step};
 use zdx_protocol::{EditorFiles, Target, ToolCode, ToolError, path_text};
 
 use crate::path_lock::{LockScope, PathLockError, PathLockGuard, PathLocks};
-use crate::read_tracker::Sights;
-use crate::{Blobs, Journal};
+use crate::read_tracker::ReadTracker;
+use crate::{BlobStore, Checkpoints};
 
 mod attributes;
 mod beneath;
@@ -28,29 +28,29 @@ mod in_place;
 mod open;
 mod replace;
 
-pub use open::Opened;
-pub use replace::{Aside, Permissions, Staged};
+pub use open::OpenedFile;
+pub use replace::{FilePermissions, SetAsideFile, StagedFile};
 
 /// The folder a session works in.
 pub struct Workspace {
     root: PathBuf,
-    files: Files,
+    files: FileReach,
     home: Option<PathBuf>,
-    journal: Arc<Journal>,
+    journal: Arc<Checkpoints>,
     editor: Option<Arc<dyn EditorFiles>>,
-    sights: Sights,
+    sights: ReadTracker,
     locks: Arc<PathLocks>,
 }
 
 /// How far what lies there is reached.
-enum Files {
+enum FileReach {
     /// The root is held by descriptor, and files are opened from there.
     Held(OwnedFd),
     /// Paths are resolved as this view has them, and nothing can be opened.
     Seen(Arc<dyn FileView>),
 }
 
-impl Files {
+impl FileReach {
     fn try_clone(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Held(descriptor) => Self::Held(descriptor.try_clone()?),
@@ -191,11 +191,11 @@ impl Workspace {
         }
         Ok(Self {
             root,
-            files: Files::Held(folder.into()),
+            files: FileReach::Held(folder.into()),
             home: None,
             journal: Arc::default(),
             editor: None,
-            sights: Sights::default(),
+            sights: ReadTracker::default(),
             locks: Arc::default(),
         })
     }
@@ -205,11 +205,11 @@ impl Workspace {
     pub fn seen(root: &Path, view: Arc<dyn FileView>) -> Self {
         Self {
             root: root.to_owned(),
-            files: Files::Seen(view),
+            files: FileReach::Seen(view),
             home: None,
             journal: Arc::default(),
             editor: None,
-            sights: Sights::default(),
+            sights: ReadTracker::default(),
             locks: Arc::default(),
         }
     }
@@ -221,7 +221,7 @@ impl Workspace {
     }
 
     /// Whatever is written or removed from here on is kept there first.
-    pub fn with_journal(mut self, journal: Arc<Journal>) -> Self {
+    pub fn with_journal(mut self, journal: Arc<Checkpoints>) -> Self {
         self.journal = journal;
         self
     }
@@ -256,19 +256,19 @@ impl Workspace {
     }
 
     /// The same folder for a session that works for this one: what it changes can be taken back from both.
-    pub fn for_child(&self, call: &str, blobs: Option<Blobs>) -> io::Result<Self> {
+    pub fn for_child(&self, call: &str, blobs: Option<BlobStore>) -> io::Result<Self> {
         Ok(Self {
             root: self.root.clone(),
             files: self.files.try_clone()?,
             home: self.home.clone(),
-            journal: Arc::new(Journal::below(Arc::clone(&self.journal), call.to_owned(), blobs)),
+            journal: Arc::new(Checkpoints::below(Arc::clone(&self.journal), call.to_owned(), blobs)),
             editor: self.editor.clone(),
-            sights: Sights::default(),
+            sights: ReadTracker::default(),
             locks: Arc::clone(&self.locks),
         })
     }
 
-    pub fn journal(&self) -> &Journal {
+    pub fn journal(&self) -> &Checkpoints {
         &self.journal
     }
 
@@ -291,13 +291,13 @@ impl Workspace {
     }
 
     /// What the model of this session has seen of files; what its agents saw, it has not.
-    pub fn sights(&self) -> &Sights {
+    pub fn sights(&self) -> &ReadTracker {
         &self.sights
     }
 
     /// Whether nothing else lies where the folder was opened: commands begin there by name.
     pub fn is_in_place(&self) -> bool {
-        let Files::Held(descriptor) = &self.files else { return false };
+        let FileReach::Held(descriptor) = &self.files else { return false };
         let identity = |found: rustix::fs::Stat| (found.st_dev, found.st_ino);
         match (rustix::fs::fstat(descriptor), rustix::fs::stat(&self.root)) {
             (Ok(opened), Ok(named)) => identity(opened) == identity(named),
@@ -388,7 +388,7 @@ fn written(path: &Path) -> Option<PathBuf> {
 }
 
 /// The link-free path and whether it exists.
-fn follow(files: &Files, path: &Path) -> Result<(PathBuf, bool), FileError> {
+fn follow(files: &FileReach, path: &Path) -> Result<(PathBuf, bool), FileError> {
     let mut exists = true;
     let visit = |step: Step<'_>| match step {
         Step::Up(folder) => {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinHandle;
-use zdx_tools::{ChildProcess, ChildSpec, End, Shell, supervisor};
+use zdx_tools::{ChildProcess, ChildSpec, CommandEnd, Shell, supervisor};
 
 use super::settings::as_usage;
 use crate::exit::{Ending, Failure, reason};
@@ -84,7 +84,7 @@ async fn until_one_leaves(
         let _ = tokio::time::timeout(GRACE, to_editor).await;
     }
     match ended {
-        None | Some(Ok(End::Exited(0))) => Ok(Ending::Completed),
+        None | Some(Ok(CommandEnd::Exited(0))) => Ok(Ending::Completed),
         Some(Ok(end)) => Err(Failure::runtime(format!("the agent ended ({end})"))),
         Some(Err(_)) => Err(Failure::runtime("the agent closed its stdin or stdout")),
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use zdx_config::{Configured, Paths, describe, find_config_file, init_text};
+use zdx_config::{AppPaths, EffectiveConfig, describe, find_config_file, init_text};
 use zdx_protocol::display::plain;
 use zdx_workspace::own_files::ensure_dir;
 
@@ -31,7 +31,7 @@ fn path(settings: &Settings) -> Result<Ending, Failure> {
 }
 
 /// The global file, if there is one: where a variable says, else in zdx's own folder.
-fn present(paths: &Paths) -> Result<Option<PathBuf>, Failure> {
+fn present(paths: &AppPaths) -> Result<Option<PathBuf>, Failure> {
     match paths.named_config() {
         Some((_, path)) => Ok(path.exists().then(|| path.to_owned())),
         None => find_config_file(paths.base()).map_err(Failure::runtime),
@@ -67,7 +67,7 @@ fn show(settings: &Settings) -> Result<Ending, Failure> {
     let configured = start::configured(settings)?;
     let validated = start::validate(settings, &configured);
     let notice = configured.notice();
-    let Configured { resolved, wants, .. } = configured;
+    let EffectiveConfig { resolved, wants, .. } = configured;
     super::warn(settings, &resolved.notices);
     if let Some(notice) = notice {
         super::warn(settings, &[notice]);
@@ -86,7 +86,7 @@ fn show(settings: &Settings) -> Result<Ending, Failure> {
             })
             .collect(),
         Format::Text => {
-            let widest = |text: fn(&zdx_config::Setting) -> &str| {
+            let widest = |text: fn(&zdx_config::ConfigSetting) -> &str| {
                 shown.iter().map(|setting| text(setting).chars().count()).max().unwrap_or(0)
             };
             let (keys, values) = (widest(|s| &s.key), widest(|s| &s.value).min(40));

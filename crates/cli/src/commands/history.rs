@@ -4,7 +4,7 @@ use serde_json::json;
 use zdx_engine::{RevertPlan, SettledIntents, Way, left_behind, settle_intents, summarize};
 use zdx_protocol::display::{labels, plain};
 use zdx_protocol::{Event, Transcript, record};
-use zdx_store::{Opened, SessionId};
+use zdx_store::{ResumedSession, SessionId};
 use zdx_workspace::Workspace;
 
 use super::{json_line, print, warn};
@@ -44,7 +44,7 @@ pub fn go(settings: &Settings, id: &str, way: Way, mode: Mode) -> Result<Ending,
         }
         Mode::Do => {
             let opened = store.open(id).map_err(Failure::runtime)?;
-            let Opened { mut log, mut transcript, notices, .. } = opened;
+            let ResumedSession { mut log, mut transcript, notices, .. } = opened;
             warn(settings, &notices);
             let workspace = workspace(settings, transcript.root.as_deref())?;
             let SettledIntents { records, notices } = settle_intents(&mut transcript, &workspace);

@@ -1,7 +1,7 @@
 //! `zdx mcp`: what the configured servers bring, one of them tried out, and the configuration of them changed.
 
 use serde_json::{Map, Value, json};
-use zdx_mcp::{self as servers, Addition, Described, EditError, Inspection};
+use zdx_mcp::{self as servers, DescribedTool, ServerAddition, ServerEditError, ServerInspection};
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::display::{plain, servers::table, visible_line};
 use zdx_protocol::{McpState, ToolOutput};
@@ -21,7 +21,7 @@ pub async fn run(settings: &Settings, command: &McpCommand) -> Result<Ending, Fa
             test(settings, name, tool.as_deref(), arguments.as_deref()).await
         }
         McpCommand::Add { name, env, command } => {
-            changed(servers::add(&settings.paths, &Addition { name, command, environment: env }))
+            changed(servers::add(&settings.paths, &ServerAddition { name, command, environment: env }))
         }
         McpCommand::Remove { name } => changed(servers::remove(&settings.paths, name)),
         McpCommand::Enable { name } => changed(servers::set_enabled(&settings.paths, name, true)),
@@ -30,12 +30,12 @@ pub async fn run(settings: &Settings, command: &McpCommand) -> Result<Ending, Fa
 }
 
 /// The file that was changed is the result.
-fn changed(result: Result<std::path::PathBuf, EditError>) -> Result<Ending, Failure> {
+fn changed(result: Result<std::path::PathBuf, ServerEditError>) -> Result<Ending, Failure> {
     let file = result.map_err(Failure::runtime)?;
     print(format!("{}\n", file.display()))
 }
 
-async fn started(settings: &Settings, only: Option<&str>) -> Result<Inspection, Failure> {
+async fn started(settings: &Settings, only: Option<&str>) -> Result<ServerInspection, Failure> {
     let (inspection, notices) = start::servers(settings, only).await?;
     super::warn(settings, &notices);
     Ok(inspection)
@@ -74,7 +74,7 @@ async fn test(
 
 async fn tried(
     settings: &Settings,
-    inspection: &Inspection,
+    inspection: &ServerInspection,
     name: &str,
     tool: Option<&str>,
     arguments: Map<String, Value>,
@@ -116,14 +116,14 @@ async fn tried(
 }
 
 /// `list_directory path: what is in a folder`.
-fn line(tool: &Described) -> String {
+fn line(tool: &DescribedTool) -> String {
     let arguments = tool.arguments.join(" ");
     let left_out = if tool.needs_task { " (not offered: it runs as a task only)" } else { "" };
     let about = one_line(&tool.description, DESCRIPTION_COLUMNS);
     visible_line(format!("  {} {arguments}{left_out}: {about}", tool.name).replace("  :", ":").trim_end())
 }
 
-fn object(tool: &Described) -> Value {
-    let Described { name, description, arguments, needs_task } = tool;
+fn object(tool: &DescribedTool) -> Value {
+    let DescribedTool { name, description, arguments, needs_task } = tool;
     json!({"name": name, "description": description, "arguments": arguments, "needs_task": needs_task})
 }

@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use serde_json::{Map, Value, json};
 use zdx_config::trust::TrustEntry;
-use zdx_config::{Configured, Project};
+use zdx_config::{EffectiveConfig, ProjectFiles};
 use zdx_protocol::display::trust::{changed_since, listed};
 use zdx_protocol::display::{format, plain, visible_line};
 use zdx_protocol::{Standing, path_text};
@@ -44,7 +44,7 @@ pub fn run(settings: &Settings, wish: Wish) -> Result<Ending, Failure> {
 }
 
 fn trust(settings: &Settings, yes: bool) -> Result<Ending, Failure> {
-    let Configured { resolved, wants, files, .. } = start::untrusted(settings)?;
+    let EffectiveConfig { resolved, wants, files, .. } = start::untrusted(settings)?;
     warn(settings, &resolved.notices);
     let folder = format::path(&settings.root, settings.paths.home());
     let store = settings.trust_store();
@@ -152,6 +152,6 @@ fn list(settings: &Settings) -> Result<Ending, Failure> {
 
 /// Whether the files are still what was trusted; what cannot be read is not.
 fn still_holds(settings: &Settings, entry: &TrustEntry) -> bool {
-    Project::read(&settings.paths, &settings.env, &entry.root)
+    ProjectFiles::read(&settings.paths, &settings.env, &entry.root)
         .is_ok_and(|project| project.digest().to_string() == entry.digest)
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::time::timeout;
-use zdx_config::{Env, Flags, Paths};
+use zdx_config::{AppPaths, ConfigFlags, Environment};
 use zdx_engine::{Setup, spawn};
 use zdx_protocol::{
     Approval, CallOrigin, Command, CommandId, Decision, EngineHandle, ErrorKind, Event, Open, Outcome, Query,
@@ -37,12 +37,12 @@ fn talk<F: Future<Output = ()>>(zdx: &Zdx, conversation: impl FnOnce(Talk) -> F)
             ("ZDX_HOME", zdx.storage().as_os_str().to_owned()),
             ("PATH", std::env::var_os("PATH").unwrap_or_default()),
         ];
-        let env = Env::from_pairs(vars);
+        let env = Environment::from_pairs(vars);
         let engine = spawn(Setup {
-            paths: Paths::from_env(&env).unwrap(),
+            paths: AppPaths::from_env(&env).unwrap(),
             env,
             root: zdx.root().to_owned(),
-            flags: Flags::default(),
+            flags: ConfigFlags::default(),
             agent: None,
             remote: None,
             trust: false,

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::frontmatter::{Fields, LibraryError, first_paragraph};
-use super::places::{Found, Gathered, LibraryKind, Places, Scope};
+use super::frontmatter::{FrontMatterFields, LibraryError, first_paragraph};
+use super::places::{GatheredFiles, LibraryFile, LibraryFolders, LibraryKind, LibraryScope};
 use super::skills::{clash, one_line, shortened};
 
 mod builtin;
@@ -20,7 +20,7 @@ const LONGEST_DESCRIPTION: usize = 1024;
 const FOREIGN_MODELS: [&str; 3] = ["sonnet", "opus", "haiku"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum AgentRole {
     /// The user talks to it.
     Primary,
     /// The `task` tool launches it.
@@ -28,17 +28,17 @@ pub enum Mode {
     All,
 }
 
-impl Mode {
+impl AgentRole {
     /// Whether an agent of this mode serves where `wanted` is asked for.
-    pub fn serves(self, wanted: Mode) -> bool {
-        self == Mode::All || wanted == Mode::All || self == wanted
+    pub fn serves(self, wanted: AgentRole) -> bool {
+        self == AgentRole::All || wanted == AgentRole::All || self == wanted
     }
 }
 
 /// One permission table of an agent's, and whose it is: policy takes a `Project` one as untrusted until it is trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentRules {
-    pub scope: Scope,
+    pub scope: LibraryScope,
     /// An ordered table, or one word for everything; for the policy layer to read.
     pub value: Value,
 }
@@ -47,7 +47,7 @@ pub struct AgentRules {
 pub struct AgentProfile {
     pub name: String,
     pub description: String,
-    pub mode: Mode,
+    pub mode: AgentRole,
     /// `name` or `provider/name`; none: the session's own.
     pub model: Option<String>,
     /// Which tools it is told of. All of them, unless somebody said otherwise.
@@ -62,42 +62,42 @@ pub struct AgentProfile {
     /// Neither listed, completed nor launched by a model.
     pub hidden: bool,
     /// Where it was last defined.
-    pub scope: Scope,
+    pub scope: LibraryScope,
     /// What a person would call that: `built-in`, a file, a configuration key.
     pub source: String,
 }
 
 impl AgentProfile {
     /// What a file says by itself, taken at its word: for showing what trusting it would grant.
-    pub fn read(found: &Found) -> Result<Self, LibraryError> {
+    pub fn read(found: &LibraryFile) -> Result<Self, LibraryError> {
         let fields = &found.document.fields;
         let (name, source) = (file_name(found), found.document.path.display().to_string());
         check_name(&name, fields)?;
-        merged(blank(&name), fields, Scope::Project { trusted: true }, source, &mut Vec::new())
+        merged(blank(&name), fields, LibraryScope::Project { trusted: true }, source, &mut Vec::new())
     }
 }
 
 /// All agents of a session, in the order of definition: built-in, then by place and path, then configuration.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Agents {
+pub struct AgentLibrary {
     list: Vec<AgentProfile>,
     /// By name, what is wrong with a file that would have been one.
     refused: Vec<(String, LibraryError)>,
 }
 
-impl Default for Agents {
+impl Default for AgentLibrary {
     fn default() -> Self {
         Self { list: builtin::all(), refused: Vec::new() }
     }
 }
 
-impl Agents {
+impl AgentLibrary {
     /// Files of one name: the first place wins. Over a built-in agent of that name a file sets what it names; a project's
     /// can only take away from it. `config` is `Config::agent`; it defines, overrides or disables.
-    pub fn load(places: &Places, config: &Map<String, Value>) -> (Self, Vec<String>) {
+    pub fn load(places: &LibraryFolders, config: &Map<String, Value>) -> (Self, Vec<String>) {
         let mut agents = Self::default();
-        let Gathered { found, mut notices } = places.gather(LibraryKind::Agents, &[]);
-        let mut taken: Vec<(String, Found)> = Vec::new();
+        let GatheredFiles { found, mut notices } = places.gather(LibraryKind::Agents, &[]);
+        let mut taken: Vec<(String, LibraryFile)> = Vec::new();
         let mut foreign: Vec<String> = Vec::new();
         for found in found {
             let name = file_name(&found);
@@ -149,7 +149,7 @@ impl Agents {
     }
 
     /// Names of those that serve in a mode, hidden ones left out.
-    pub fn names(&self, mode: Mode) -> Vec<&str> {
+    pub fn names(&self, mode: AgentRole) -> Vec<&str> {
         let serves = |agent: &&AgentProfile| !agent.hidden && agent.mode.serves(mode);
         self.list.iter().filter(serves).map(|agent| agent.name.as_str()).collect()
     }
@@ -158,19 +158,19 @@ impl Agents {
     fn add_file(
         &mut self,
         name: &str,
-        found: &Found,
+        found: &LibraryFile,
         foreign: &mut Vec<String>,
     ) -> Result<bool, LibraryError> {
         let fields = &found.document.fields;
         check_name(name, fields)?;
-        let base = self.get(name).filter(|known| known.scope == Scope::BuiltIn);
+        let base = self.get(name).filter(|known| known.scope == LibraryScope::BuiltIn);
         if base.is_some_and(|base| base.hidden) && found.scope.is_project() {
             return Err(
                 fields.error(&["name"], &format!("`{name}` is one of zdx's own; choose another name"))
             );
         }
         if fields.flag(&["disable"])? {
-            if found.scope == Scope::User {
+            if found.scope == LibraryScope::User {
                 self.list.retain(|agent| agent.name != name);
                 return Ok(true);
             }
@@ -198,7 +198,7 @@ impl Agents {
     ) -> Result<(), LibraryError> {
         let place = format!("configuration, agent.{name}");
         let fields = match table {
-            Value::Object(table) => Fields::from_config(place.clone(), table),
+            Value::Object(table) => FrontMatterFields::from_config(place.clone(), table),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
                 return Err(LibraryError { place, message: "it must be a table".to_owned() });
             }
@@ -209,7 +209,7 @@ impl Agents {
             return Ok(());
         }
         let start = self.get(name).cloned().unwrap_or_else(|| blank(name));
-        let profile = merged(start, &fields, Scope::User, place, foreign)?;
+        let profile = merged(start, &fields, LibraryScope::User, place, foreign)?;
         self.put(profile);
         Ok(())
     }
@@ -226,7 +226,7 @@ impl Agents {
 
     /// A session needs somebody to answer.
     fn keep_one_to_talk_to(&mut self) -> Option<String> {
-        if !self.names(Mode::Primary).is_empty() {
+        if !self.names(AgentRole::Primary).is_empty() {
             return None;
         }
         let build = builtin::all().into_iter().next()?;
@@ -240,7 +240,7 @@ fn blank(name: &str) -> AgentProfile {
     AgentProfile {
         name: name.to_owned(),
         description: String::new(),
-        mode: Mode::All,
+        mode: AgentRole::All,
         model: None,
         tools: ToolSet::default(),
         permission: Vec::new(),
@@ -249,18 +249,18 @@ fn blank(name: &str) -> AgentProfile {
         temperature: None,
         top_p: None,
         hidden: false,
-        scope: Scope::BuiltIn,
+        scope: LibraryScope::BuiltIn,
         source: "built-in".to_owned(),
     }
 }
 
-fn file_name(found: &Found) -> String {
+fn file_name(found: &LibraryFile) -> String {
     let stem = || found.document.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     found.document.fields.text(&["name"]).unwrap_or_else(stem)
 }
 
 /// Typed after `@agent:`, so one word.
-fn check_name(name: &str, fields: &Fields) -> Result<(), LibraryError> {
+fn check_name(name: &str, fields: &FrontMatterFields) -> Result<(), LibraryError> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !name.is_empty() && name.chars().count() <= LONGEST_NAME && name.chars().all(plain) {
         return Ok(());
@@ -284,8 +284,8 @@ impl LibraryError {
 /// What `fields` names, over `base`. Every spelling of every field is here.
 fn merged(
     mut base: AgentProfile,
-    fields: &Fields,
-    scope: Scope,
+    fields: &FrontMatterFields,
+    scope: LibraryScope,
     source: String,
     foreign: &mut Vec<String>,
 ) -> Result<AgentProfile, LibraryError> {
@@ -294,9 +294,9 @@ fn merged(
     }
     if let Some(mode) = fields.text(&["mode"]) {
         base.mode = match mode.as_str() {
-            "primary" => Mode::Primary,
-            "subagent" => Mode::Subagent,
-            "all" => Mode::All,
+            "primary" => AgentRole::Primary,
+            "subagent" => AgentRole::Subagent,
+            "all" => AgentRole::All,
             _ => return Err(fields.error(&["mode"], "must be primary, subagent or all")),
         };
     }
@@ -326,7 +326,7 @@ fn merged(
 }
 
 /// The user's own words replace what zdx says by itself; a project's are a layer above it.
-fn add_rules(layers: &mut Vec<AgentRules>, scope: Scope, value: Map<String, Value>) {
+fn add_rules(layers: &mut Vec<AgentRules>, scope: LibraryScope, value: Map<String, Value>) {
     if value.is_empty() {
         return;
     }

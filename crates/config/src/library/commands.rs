@@ -4,12 +4,12 @@
 use std::path::{Component, Path};
 
 use super::frontmatter::first_paragraph;
-use super::places::{Found, Gathered, LibraryKind, Places, Scope};
+use super::places::{GatheredFiles, LibraryFile, LibraryFolders, LibraryKind, LibraryScope};
 use super::skills::{clash, one_line, shortened};
 
 mod expand;
 
-pub use expand::{ExpandError, Expanded};
+pub use expand::{ExpandError, ExpandedCommand};
 
 const LONGEST_NAME: usize = 128;
 const LONGEST_DESCRIPTION: usize = 200;
@@ -17,7 +17,7 @@ const LONGEST_DESCRIPTION: usize = 200;
 const MOST_SHELLS: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlashCommand {
+pub struct CustomCommand {
     /// Without the slash: `a:b` for `a/b.md`.
     pub name: String,
     pub description: String,
@@ -26,24 +26,24 @@ pub struct SlashCommand {
     pub agent: Option<String>,
     pub model: Option<String>,
     pub template: String,
-    pub scope: Scope,
+    pub scope: LibraryScope,
     pub source: std::path::PathBuf,
 }
 
 /// All custom commands, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Commands {
-    list: Vec<SlashCommand>,
+pub struct CommandLibrary {
+    list: Vec<CustomCommand>,
 }
 
-impl Commands {
+impl CommandLibrary {
     /// `reserved`: names of built-in commands, which no file takes over.
-    pub fn load(places: &Places, reserved: &[&str]) -> (Self, Vec<String>) {
-        let Gathered { found, mut notices } = places.gather(LibraryKind::Commands, &[]);
-        let mut taken: Vec<(SlashCommand, std::path::PathBuf)> = Vec::new();
+    pub fn load(places: &LibraryFolders, reserved: &[&str]) -> (Self, Vec<String>) {
+        let GatheredFiles { found, mut notices } = places.gather(LibraryKind::Commands, &[]);
+        let mut taken: Vec<(CustomCommand, std::path::PathBuf)> = Vec::new();
         for found in found {
             let shown = found.document.path.display();
-            let command = match SlashCommand::read(&found) {
+            let command = match CustomCommand::read(&found) {
                 Ok(command) => command,
                 Err(why) => {
                     notices.push(format!("{shown} {why}"));
@@ -65,23 +65,23 @@ impl Commands {
             }
             taken.push((command, found.base));
         }
-        let mut list: Vec<SlashCommand> = taken.into_iter().map(|(command, _)| command).collect();
+        let mut list: Vec<CustomCommand> = taken.into_iter().map(|(command, _)| command).collect();
         list.sort_by(|a, b| a.name.cmp(&b.name));
         (Self { list }, notices)
     }
 
-    pub fn get(&self, name: &str) -> Option<&SlashCommand> {
+    pub fn get(&self, name: &str) -> Option<&CustomCommand> {
         self.list.iter().find(|command| command.name == name)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &SlashCommand> {
+    pub fn iter(&self) -> impl Iterator<Item = &CustomCommand> {
         self.list.iter()
     }
 }
 
-impl SlashCommand {
+impl CustomCommand {
     /// What a file says, or why it is no command.
-    pub fn read(found: &Found) -> Result<Self, String> {
+    pub fn read(found: &LibraryFile) -> Result<Self, String> {
         let document = &found.document;
         let Some(name) = name(document.path.strip_prefix(&found.base).unwrap_or(&document.path)) else {
             return Err("is no command: its name must be of letters, digits, `.`, `_` and `-`".to_owned());
@@ -111,7 +111,7 @@ impl SlashCommand {
 
     /// `arguments` is what the user typed after the name, as it was typed. Of an untrusted project's command the text
     /// counts, and nothing else: it runs nothing, chooses no model and mentions nothing outside.
-    pub fn expand(&self, arguments: &str) -> Result<Expanded, ExpandError> {
+    pub fn expand(&self, arguments: &str) -> Result<ExpandedCommand, ExpandError> {
         expand::expand(self, arguments)
     }
 }

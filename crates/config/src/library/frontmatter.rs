@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::yaml::{Fault, YamlEntry, table};
+use super::yaml::{YamlEntry, YamlFault, table};
 use crate::trust::ContentHash;
 use zdx_workspace::workspace::{FileError, Workspace};
 
@@ -26,16 +26,16 @@ pub struct LibraryError {
 
 /// The fields of a front matter, or of a table in configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Fields {
+pub struct FrontMatterFields {
     /// What a message calls the whole: a path, or a configuration key.
     place: String,
     entries: Vec<YamlEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Document {
+pub struct MarkdownDocument {
     pub path: PathBuf,
-    pub fields: Fields,
+    pub fields: FrontMatterFields,
     /// What follows the front matter, without blank lines around it.
     pub body: String,
     /// The line of the file that the body begins on, counted from 1.
@@ -46,7 +46,7 @@ pub struct Document {
     pub fault: Option<LibraryError>,
 }
 
-impl Document {
+impl MarkdownDocument {
     /// A file in `folder`, whatever links lead to it now.
     pub fn read(folder: &Workspace, path: &Path) -> Result<Self, LibraryError> {
         let refused = |message: String| LibraryError { place: path.display().to_string(), message };
@@ -74,12 +74,13 @@ impl Document {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
         let place = path.display().to_string();
         let (entries, fault, body) = match split(&text) {
-            Split::Absent => (Vec::new(), None, text.as_str()),
-            Split::Unclosed => {
-                let fault = Fault { line: 1, message: "the front matter has no closing `---`".to_owned() };
+            FrontMatterSplit::Absent => (Vec::new(), None, text.as_str()),
+            FrontMatterSplit::Unclosed => {
+                let fault =
+                    YamlFault { line: 1, message: "the front matter has no closing `---`".to_owned() };
                 (Vec::new(), Some(fault), text.as_str())
             }
-            Split::Found { front, body } => {
+            FrontMatterSplit::Found { front, body } => {
                 let (entries, fault) = entries(front);
                 (entries, fault, body)
             }
@@ -90,7 +91,7 @@ impl Document {
         let before = &text[..text.len() - trimmed.len()];
         Self {
             path: path.to_owned(),
-            fields: Fields { place, entries },
+            fields: FrontMatterFields { place, entries },
             body: trimmed.trim_end().to_owned(),
             body_line: 1 + before.matches('\n').count(),
             digest,
@@ -99,7 +100,7 @@ impl Document {
     }
 }
 
-enum Split<'a> {
+enum FrontMatterSplit<'a> {
     Absent,
     /// The first line opens a front matter that never ends.
     Unclosed,
@@ -109,28 +110,30 @@ enum Split<'a> {
     },
 }
 
-fn split(text: &str) -> Split<'_> {
+fn split(text: &str) -> FrontMatterSplit<'_> {
     let mut lines = text.split_inclusive('\n');
-    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return Split::Absent };
+    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else {
+        return FrontMatterSplit::Absent;
+    };
     let mut at = first.len();
     for line in lines {
         if matches!(line.trim_end(), "---" | "...") {
-            return Split::Found { front: &text[first.len()..at], body: &text[at + line.len()..] };
+            return FrontMatterSplit::Found { front: &text[first.len()..at], body: &text[at + line.len()..] };
         }
         at += line.len();
     }
-    Split::Unclosed
+    FrontMatterSplit::Unclosed
 }
 
 /// As written, else with the usual slips repaired, else what can be read key by key.
-fn entries(front: &str) -> (Vec<YamlEntry>, Option<Fault>) {
-    let below_the_fence = |mut fault: Fault| {
+fn entries(front: &str) -> (Vec<YamlEntry>, Option<YamlFault>) {
+    let below_the_fence = |mut fault: YamlFault| {
         fault.line += 1;
         fault
     };
     if front.len() > LARGEST_FRONT {
         let message = "the front matter is longer than 64 KiB; move text into the body".to_owned();
-        return (Vec::new(), Some(Fault { line: 1, message }));
+        return (Vec::new(), Some(YamlFault { line: 1, message }));
     }
     let (mut entries, fault) = match table(front) {
         Ok(entries) => (entries, None),
@@ -145,7 +148,7 @@ fn entries(front: &str) -> (Vec<YamlEntry>, Option<Fault>) {
     (entries, fault)
 }
 
-impl Fields {
+impl FrontMatterFields {
     /// A table of configuration; `place` is what messages call it.
     pub fn from_config(place: impl Into<String>, table: &Map<String, Value>) -> Self {
         let entry = |(key, value): (&String, &Value)| YamlEntry {

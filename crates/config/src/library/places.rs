@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::frontmatter::Document;
-use crate::paths::Paths;
+use super::frontmatter::MarkdownDocument;
+use crate::paths::AppPaths;
 use crate::trust::TrustedFiles;
 use zdx_workspace::workspace::Workspace;
 
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Whose words a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum LibraryScope {
     /// Came with the checkout: informs, and grants nothing unless the user trusts these very bytes.
     Project { trusted: bool },
     /// The user's own: under home, or named in configuration.
@@ -35,7 +35,7 @@ pub enum Scope {
     BuiltIn,
 }
 
-impl Scope {
+impl LibraryScope {
     pub fn is_project(self) -> bool {
         matches!(self, Self::Project { .. })
     }
@@ -48,19 +48,19 @@ impl Scope {
 
 /// One folder that may hold `skills/`, `agents/` and `commands/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LibraryFolder {
     pub dir: PathBuf,
-    pub scope: Scope,
+    pub scope: LibraryScope,
     /// No link may lead out of this folder.
     confined_to: PathBuf,
 }
 
 /// All places, the one that wins first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct LibraryFolders {
     root: PathBuf,
     home: Option<PathBuf>,
-    list: Vec<Place>,
+    list: Vec<LibraryFolder>,
     trusted: TrustedFiles,
     /// Limit of one search.
     patience: Duration,
@@ -102,9 +102,9 @@ impl LibraryKind {
 
 /// One file that was found and read.
 #[derive(Clone, Debug)]
-pub struct Found {
-    pub document: Document,
-    pub scope: Scope,
+pub struct LibraryFile {
+    pub document: MarkdownDocument,
+    pub scope: LibraryScope,
     /// The folder that was searched, `…/skills` say.
     pub base: PathBuf,
     /// No link may lead out of this folder, also not when the file is read again.
@@ -113,30 +113,34 @@ pub struct Found {
 
 /// Everything of one kind, in the order in which it wins: by place, then by path.
 #[derive(Debug, Default)]
-pub struct Gathered {
-    pub found: Vec<Found>,
+pub struct GatheredFiles {
+    pub found: Vec<LibraryFile>,
     pub notices: Vec<String>,
 }
 
-impl Places {
+impl LibraryFolders {
     /// `root` is the folder the session works in.
-    pub fn new(root: &Path, paths: &Paths) -> Self {
+    pub fn new(root: &Path, paths: &AppPaths) -> Self {
         let root = real(root);
         let home = paths.home().map(real);
         let mut list = Vec::new();
         // Who works in his home has no project there: it is all his own.
         if home.as_ref() != Some(&root) {
-            list.extend(FOLDERS.map(|name| Place {
+            list.extend(FOLDERS.map(|name| LibraryFolder {
                 dir: root.join(name),
-                scope: Scope::Project { trusted: false },
+                scope: LibraryScope::Project { trusted: false },
                 confined_to: root.clone(),
             }));
         }
         let base = real(paths.base());
         let around = home.clone().filter(|home| base.starts_with(home)).unwrap_or_else(|| base.clone());
-        list.push(Place { dir: base, scope: Scope::User, confined_to: around });
+        list.push(LibraryFolder { dir: base, scope: LibraryScope::User, confined_to: around });
         for (home, name) in home.iter().flat_map(|home| FOLDERS.map(|name| (home, name))) {
-            list.push(Place { dir: home.join(name), scope: Scope::User, confined_to: home.clone() });
+            list.push(LibraryFolder {
+                dir: home.join(name),
+                scope: LibraryScope::User,
+                confined_to: home.clone(),
+            });
         }
         Self { root, home, list, trusted: TrustedFiles::default(), patience: PATIENCE }
     }
@@ -158,7 +162,7 @@ impl Places {
         self
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Place> {
+    pub fn iter(&self) -> impl Iterator<Item = &LibraryFolder> {
         self.list.iter()
     }
 
@@ -178,8 +182,8 @@ impl Places {
 
     /// Every file of a kind, and of further folders (`extra`, the user's own, weakest). Runs on a thread of its own,
     /// since a folder may hang: what was found by then counts, and a notice says that it is not all.
-    pub fn gather(&self, kind: LibraryKind, extra: &[PathBuf]) -> Gathered {
-        let mut searches: Vec<Search> = Vec::new();
+    pub fn gather(&self, kind: LibraryKind, extra: &[PathBuf]) -> GatheredFiles {
+        let mut searches: Vec<LibrarySearch> = Vec::new();
         for place in &self.list {
             for name in kind.folders() {
                 let base = place.dir.join(name);
@@ -188,7 +192,7 @@ impl Places {
                 if absent == Some(std::io::ErrorKind::NotFound) {
                     continue;
                 }
-                searches.push(Search {
+                searches.push(LibrarySearch {
                     base,
                     scope: place.scope,
                     confined_to: place.confined_to.clone(),
@@ -196,14 +200,14 @@ impl Places {
                 });
             }
         }
-        searches.extend(extra.iter().map(|dir| Search {
+        searches.extend(extra.iter().map(|dir| LibrarySearch {
             base: dir.clone(),
-            scope: Scope::User,
+            scope: LibraryScope::User,
             confined_to: real(dir),
             expected: true,
         }));
         if searches.is_empty() {
-            return Gathered::default();
+            return GatheredFiles::default();
         }
         gather(searches, kind, self.trusted.clone(), self.patience)
     }
@@ -213,40 +217,45 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-struct Search {
+struct LibrarySearch {
     base: PathBuf,
-    scope: Scope,
+    scope: LibraryScope,
     confined_to: PathBuf,
     /// Named by the user, so its absence is worth a word.
     expected: bool,
 }
 
-enum Message {
-    Found(Box<Found>),
+enum SearchMessage {
+    Found(Box<LibraryFile>),
     Notice(String),
 }
 
-fn gather(searches: Vec<Search>, kind: LibraryKind, trusted: TrustedFiles, patience: Duration) -> Gathered {
+fn gather(
+    searches: Vec<LibrarySearch>,
+    kind: LibraryKind,
+    trusted: TrustedFiles,
+    patience: Duration,
+) -> GatheredFiles {
     let (sender, receiver) = mpsc::sync_channel(64);
     let walk = move || {
-        let mut walk = Walk { kind, trusted, seen: HashSet::new(), files: 0, bytes: 0, sender };
+        let mut walk = FolderWalk { kind, trusted, seen: HashSet::new(), files: 0, bytes: 0, sender };
         // An error means that nobody listens any more.
         let _ = searches.iter().try_for_each(|search| walk.search(search));
     };
     if std::thread::Builder::new().name("library".to_owned()).spawn(walk).is_err() {
         let notice = format!("no {} were looked for: no thread could be started", kind.folders()[0]);
-        return Gathered { found: Vec::new(), notices: vec![notice] };
+        return GatheredFiles { found: Vec::new(), notices: vec![notice] };
     }
     collect(&receiver, kind, patience)
 }
 
-fn collect(receiver: &mpsc::Receiver<Message>, kind: LibraryKind, patience: Duration) -> Gathered {
+fn collect(receiver: &mpsc::Receiver<SearchMessage>, kind: LibraryKind, patience: Duration) -> GatheredFiles {
     let until = Instant::now() + patience;
-    let mut gathered = Gathered::default();
+    let mut gathered = GatheredFiles::default();
     loop {
         match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Message::Found(found)) => gathered.found.push(*found),
-            Ok(Message::Notice(notice)) => gathered.notices.push(notice),
+            Ok(SearchMessage::Found(found)) => gathered.found.push(*found),
+            Ok(SearchMessage::Notice(notice)) => gathered.notices.push(notice),
             Err(mpsc::RecvTimeoutError::Disconnected) => return gathered,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 let (what, secs) = (kind.folders()[0], patience.as_secs_f64());
@@ -259,20 +268,20 @@ fn collect(receiver: &mpsc::Receiver<Message>, kind: LibraryKind, patience: Dura
 }
 
 /// The receiver has gone, or a limit was reached.
-struct Stop;
+struct SearchStop;
 
-struct Walk {
+struct FolderWalk {
     kind: LibraryKind,
     trusted: TrustedFiles,
     /// Real paths: one file or folder reached twice counts once, and a loop ends.
     seen: HashSet<PathBuf>,
     files: usize,
     bytes: usize,
-    sender: mpsc::SyncSender<Message>,
+    sender: mpsc::SyncSender<SearchMessage>,
 }
 
-impl Walk {
-    fn search(&mut self, search: &Search) -> Result<(), Stop> {
+impl FolderWalk {
+    fn search(&mut self, search: &LibrarySearch) -> Result<(), SearchStop> {
         let mut files = Vec::new();
         let mut dirs = 0;
         let mut ahead: VecDeque<(PathBuf, usize)> = VecDeque::new();
@@ -313,16 +322,16 @@ impl Walk {
         &mut self,
         dir: &Path,
         depth: usize,
-        search: &Search,
+        search: &LibrarySearch,
         ahead: &mut VecDeque<(PathBuf, usize)>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), SearchStop> {
         if self.is_new_and_inside(dir, search)? {
             ahead.push_back((dir.to_owned(), depth));
         }
         Ok(())
     }
 
-    fn is_new_and_inside(&mut self, path: &Path, search: &Search) -> Result<bool, Stop> {
+    fn is_new_and_inside(&mut self, path: &Path, search: &LibrarySearch) -> Result<bool, SearchStop> {
         let Ok(target) = path.canonicalize() else { return Ok(false) };
         if !target.starts_with(&search.confined_to) {
             let outside = search.confined_to.display();
@@ -333,7 +342,7 @@ impl Walk {
     }
 
     /// Sorted, folders told from files, links followed for that.
-    fn entries(&self, dir: &Path) -> Result<Vec<(PathBuf, bool)>, Stop> {
+    fn entries(&self, dir: &Path) -> Result<Vec<(PathBuf, bool)>, SearchStop> {
         let Ok(reading) = std::fs::read_dir(dir) else { return Ok(Vec::new()) };
         let is_dir = |entry: &DirEntry| match entry.file_type() {
             Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
@@ -353,35 +362,35 @@ impl Walk {
         Ok(entries)
     }
 
-    fn read(&mut self, path: &Path, folder: &Workspace, search: &Search) -> Result<(), Stop> {
+    fn read(&mut self, path: &Path, folder: &Workspace, search: &LibrarySearch) -> Result<(), SearchStop> {
         if self.files == MOST_FILES || self.bytes > MOST_BYTES {
             let what = self.kind.folders()[0];
             self.notice(format!(
                 "{} and what follows is left out: there are too many {what}",
                 path.display()
             ))?;
-            return Err(Stop);
+            return Err(SearchStop);
         }
         self.files += 1;
-        match Document::read(folder, path) {
+        match MarkdownDocument::read(folder, path) {
             Ok(document) => {
                 self.bytes += document.body.len();
                 let scope = match search.scope {
-                    Scope::Project { .. } => {
-                        Scope::Project { trusted: self.trusted.covers(path, &document.digest) }
+                    LibraryScope::Project { .. } => {
+                        LibraryScope::Project { trusted: self.trusted.covers(path, &document.digest) }
                     }
-                    own @ (Scope::User | Scope::BuiltIn) => own,
+                    own @ (LibraryScope::User | LibraryScope::BuiltIn) => own,
                 };
                 let (base, confined_to) = (search.base.clone(), search.confined_to.clone());
-                let found = Found { document, scope, base, confined_to };
-                self.sender.send(Message::Found(Box::new(found))).map_err(|_| Stop)
+                let found = LibraryFile { document, scope, base, confined_to };
+                self.sender.send(SearchMessage::Found(Box::new(found))).map_err(|_| SearchStop)
             }
             Err(error) => self.notice(format!("{error}; it is left out")),
         }
     }
 
-    fn notice(&self, text: String) -> Result<(), Stop> {
-        self.sender.send(Message::Notice(text)).map_err(|_| Stop)
+    fn notice(&self, text: String) -> Result<(), SearchStop> {
+        self.sender.send(SearchMessage::Notice(text)).map_err(|_| SearchStop)
     }
 }
 

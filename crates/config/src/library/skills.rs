@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::frontmatter::{Document, LibraryError, first_paragraph};
-use super::places::{Found, Gathered, LibraryKind, Places, Scope};
+use super::frontmatter::{LibraryError, MarkdownDocument, first_paragraph};
+use super::places::{GatheredFiles, LibraryFile, LibraryFolders, LibraryKind, LibraryScope};
 use zdx_workspace::text::{LIMIT, first};
 use zdx_workspace::workspace::Workspace;
 
@@ -25,7 +25,7 @@ pub struct Skill {
     pub file: PathBuf,
     /// The skill's folder, every link followed.
     pub dir: PathBuf,
-    pub scope: Scope,
+    pub scope: LibraryScope,
     confined_to: PathBuf,
     /// `disable-model-invocation`: the user may load it, a model is not told of it.
     pub hidden: bool,
@@ -35,15 +35,15 @@ pub struct Skill {
 
 /// All skills of a session, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Skills {
+pub struct SkillLibrary {
     list: Vec<Skill>,
 }
 
-impl Skills {
+impl SkillLibrary {
     /// From all places, then from `skills.paths` of configuration. Of one name the first counts; notices tell the rest.
-    pub fn load(places: &Places, config: &Map<String, Value>) -> (Self, Vec<String>) {
+    pub fn load(places: &LibraryFolders, config: &Map<String, Value>) -> (Self, Vec<String>) {
         let (extra, mut notices) = extra_paths(places, config);
-        let Gathered { found, notices: more } = places.gather(LibraryKind::Skills, &extra);
+        let GatheredFiles { found, notices: more } = places.gather(LibraryKind::Skills, &extra);
         notices.extend(more);
         let mut taken: Vec<(Skill, PathBuf)> = Vec::new();
         for found in found {
@@ -119,7 +119,7 @@ impl Skill {
             message: error.to_string(),
         };
         let folder = Workspace::open(&self.confined_to).map_err(refused)?;
-        let body = Document::read(&folder, &self.file)?.body;
+        let body = MarkdownDocument::read(&folder, &self.file)?.body;
         let shown = first(&body, LIMIT);
         let mut text = format!("<skill_content name=\"{}\">\n", self.name);
         // The text must not be able to end its own frame.
@@ -161,7 +161,7 @@ pub(super) fn clash(what: &str, name: &str, loser: &Path, winner: &Path, same_tr
     format!("{what} `{name}` of {} is not used: {why}; {} is", loser.display(), winner.display())
 }
 
-fn extra_paths(places: &Places, config: &Map<String, Value>) -> (Vec<PathBuf>, Vec<String>) {
+fn extra_paths(places: &LibraryFolders, config: &Map<String, Value>) -> (Vec<PathBuf>, Vec<String>) {
     let listed = match config.get("paths") {
         None | Some(Value::Null) => return Default::default(),
         Some(Value::String(one)) => vec![one.as_str()],
@@ -175,8 +175,8 @@ fn extra_paths(places: &Places, config: &Map<String, Value>) -> (Vec<PathBuf>, V
     (listed.into_iter().map(|path| places.named(path)).collect(), Vec::new())
 }
 
-fn skill(found: &Found, places: &Places) -> (Skill, Vec<String>) {
-    let Found { document, scope, confined_to, .. } = found;
+fn skill(found: &LibraryFile, places: &LibraryFolders) -> (Skill, Vec<String>) {
+    let LibraryFile { document, scope, confined_to, .. } = found;
     let mut hints: Vec<String> = Vec::new();
     hints.extend(
         document.fault.as_ref().map(|fault| format!("{fault}; the skill is used as far as it can be read")),

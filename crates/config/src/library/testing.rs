@@ -4,14 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Places;
-use crate::paths::{Env, Paths};
+use super::LibraryFolders;
+use crate::paths::{AppPaths, Environment};
 
-pub(super) struct Desk {
+pub(super) struct LibraryFixture {
     dir: tempfile::TempDir,
 }
 
-impl Desk {
+impl LibraryFixture {
     /// With these files, below `root/` (the project) or `home/`.
     pub(super) fn with(files: &[(&str, &str)]) -> Self {
         let desk = Self { dir: tempfile::tempdir().unwrap() };
@@ -33,10 +33,10 @@ impl Desk {
         fs::write(path, text).unwrap();
     }
 
-    pub(super) fn places(&self) -> Places {
-        let env = Env::from_pairs([("HOME", self.path("home"))]);
+    pub(super) fn places(&self) -> LibraryFolders {
+        let env = Environment::from_pairs([("HOME", self.path("home"))]);
         // A busy machine takes longer than a user waits.
         let limit = Duration::from_secs(120);
-        Places::new(&self.path("root"), &Paths::from_env(&env).unwrap()).waiting_for(limit)
+        LibraryFolders::new(&self.path("root"), &AppPaths::from_env(&env).unwrap()).waiting_for(limit)
     }
 }

@@ -21,14 +21,14 @@ pub(super) struct YamlEntry {
 
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct YamlFault {
     pub line: usize,
     pub message: String,
 }
 
 /// A table, strictly by the rules of YAML. Nothing at all is an empty table.
-pub(super) fn table(text: &str) -> Result<Vec<YamlEntry>, Fault> {
-    let mut reader = Reader { events: Parser::new_from_str(text) };
+pub(super) fn table(text: &str) -> Result<Vec<YamlEntry>, YamlFault> {
+    let mut reader = YamlReader { events: Parser::new_from_str(text) };
     loop {
         match reader.next()? {
             (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
@@ -42,12 +42,12 @@ pub(super) fn table(text: &str) -> Result<Vec<YamlEntry>, Fault> {
     }
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     events: Parser<'a, StrInput<'a>>,
 }
 
-impl<'a> Reader<'a> {
-    fn next(&mut self) -> Result<(Event<'a>, Span), Fault> {
+impl<'a> YamlReader<'a> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), YamlFault> {
         match self.events.next_event() {
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => Err(unreadable(&error)),
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn entries(&mut self, depth: usize) -> Result<Vec<YamlEntry>, Fault> {
+    fn entries(&mut self, depth: usize) -> Result<Vec<YamlEntry>, YamlFault> {
         let mut entries: Vec<YamlEntry> = Vec::new();
         loop {
             let (event, span) = self.next()?;
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&mut self, (event, span): (Event<'a>, Span), depth: usize) -> Result<Value, Fault> {
+    fn value(&mut self, (event, span): (Event<'a>, Span), depth: usize) -> Result<Value, YamlFault> {
         if depth > DEEPEST {
             return Err(fault(span, "it is nested too deeply"));
         }
@@ -113,14 +113,14 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Cow<'_, Tag>>) ->
     }
 }
 
-fn aliased(span: Span) -> Fault {
+fn aliased(span: Span) -> YamlFault {
     fault(span, "`*` at the start of a value means a YAML alias, which is not read here; put it in quotes")
 }
 
-fn fault(span: Span, message: &str) -> Fault {
-    Fault { line: span.start.line().max(1), message: message.to_owned() }
+fn fault(span: Span, message: &str) -> YamlFault {
+    YamlFault { line: span.start.line().max(1), message: message.to_owned() }
 }
 
-fn unreadable(error: &ScanError) -> Fault {
-    Fault { line: error.marker().line().max(1), message: format!("not valid YAML: {}", error.info()) }
+fn unreadable(error: &ScanError) -> YamlFault {
+    YamlFault { line: error.marker().line().max(1), message: format!("not valid YAML: {}", error.info()) }
 }

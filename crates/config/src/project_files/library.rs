@@ -4,17 +4,17 @@
 
 use serde_json::Value;
 
-use super::{Project, Want};
-use crate::library::places::{Found, LibraryKind, Places};
-use crate::library::{AgentProfile, SlashCommand, agents};
+use super::{ProjectFiles, Want};
+use crate::library::places::{LibraryFile, LibraryFolders, LibraryKind};
+use crate::library::{AgentProfile, CustomCommand, agents};
 use crate::trust::CommandSource;
 use zdx_protocol::mentions::{MentionTarget, mentions_in, trimmed};
 
 /// `places` are the project's own.
-pub(super) fn scan(project: &mut Project, places: &Places) {
+pub(super) fn scan(project: &mut ProjectFiles, places: &LibraryFolders) {
     // What is wrong with a file, a session says when it loads it.
     for found in places.gather(LibraryKind::Commands, &[]).found {
-        if let Ok(command) = SlashCommand::read(&found) {
+        if let Ok(command) = CustomCommand::read(&found) {
             note(project, &found, &format!("/{}", command.name), command_wants(&command, &found));
             for (_, shell) in command.shells() {
                 project.files.add_named(&CommandSource::shell(shell));
@@ -29,9 +29,9 @@ pub(super) fn scan(project: &mut Project, places: &Places) {
 }
 
 /// What is wanted, by line.
-type Wanted = Vec<(usize, String)>;
+type WantedLines = Vec<(usize, String)>;
 
-fn note(project: &mut Project, found: &Found, key: &str, mut wanted: Wanted) {
+fn note(project: &mut ProjectFiles, found: &LibraryFile, key: &str, mut wanted: WantedLines) {
     if wanted.is_empty() {
         return;
     }
@@ -45,8 +45,9 @@ fn note(project: &mut Project, found: &Found, key: &str, mut wanted: Wanted) {
     }));
 }
 
-fn command_wants(command: &SlashCommand, found: &Found) -> Wanted {
-    let mut wanted: Wanted = model_wanted(command.model.as_deref(), &["model"], found).into_iter().collect();
+fn command_wants(command: &CustomCommand, found: &LibraryFile) -> WantedLines {
+    let mut wanted: WantedLines =
+        model_wanted(command.model.as_deref(), &["model"], found).into_iter().collect();
     let body = &found.document.body;
     let line = |at: usize| found.document.body_line + body[..at].matches('\n').count();
     wanted.extend(command.shells().map(|(at, shell)| (line(at), format!("run {}", shell.trim()))));
@@ -60,8 +61,8 @@ fn command_wants(command: &SlashCommand, found: &Found) -> Wanted {
     wanted
 }
 
-fn agent_wants(agent: &AgentProfile, found: &Found) -> Wanted {
-    let mut wanted: Wanted =
+fn agent_wants(agent: &AgentProfile, found: &LibraryFile) -> WantedLines {
+    let mut wanted: WantedLines =
         model_wanted(agent.model.as_deref(), &agents::MODEL, found).into_iter().collect();
     let line = found.document.fields.line(&["permission"]).unwrap_or(1);
     for table in &agent.permission {
@@ -72,7 +73,7 @@ fn agent_wants(agent: &AgentProfile, found: &Found) -> Wanted {
     wanted
 }
 
-fn model_wanted(model: Option<&str>, spellings: &[&str], found: &Found) -> Option<(usize, String)> {
+fn model_wanted(model: Option<&str>, spellings: &[&str], found: &LibraryFile) -> Option<(usize, String)> {
     let line = found.document.fields.line(spellings).unwrap_or(1);
     model.map(|model| (line, format!("have the model {model} answer")))
 }

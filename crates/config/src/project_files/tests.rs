@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use zdx_protocol::Standing;
 
 use super::*;
-use crate::library::{Agents, Commands};
-use crate::paths::Env;
+use crate::library::{AgentLibrary, CommandLibrary};
+use crate::paths::Environment;
 use crate::trust::{TrustError, TrustStore};
 
 struct World {
     _dir: tempfile::TempDir,
-    env: Env,
-    paths: Paths,
+    env: Environment,
+    paths: AppPaths,
     root: PathBuf,
 }
 
@@ -24,8 +24,8 @@ impl World {
         for dir in [&home, &root] {
             fs::create_dir_all(dir).unwrap();
         }
-        let env = Env::from_pairs([("HOME", home), ("ZDX_HOME", base)]);
-        Self { _dir: dir, paths: Paths::from_env(&env).unwrap(), env, root }
+        let env = Environment::from_pairs([("HOME", home), ("ZDX_HOME", base)]);
+        Self { _dir: dir, paths: AppPaths::from_env(&env).unwrap(), env, root }
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -34,8 +34,8 @@ impl World {
         fs::write(path, text).unwrap();
     }
 
-    fn project(&self) -> Project {
-        Project::read(&self.paths, &self.env, &self.root).unwrap()
+    fn project(&self) -> ProjectFiles {
+        ProjectFiles::read(&self.paths, &self.env, &self.root).unwrap()
     }
 
     fn wants(&self) -> Vec<String> {
@@ -145,11 +145,11 @@ fn loaders_believe_only_the_content_that_was_trusted() {
     let world = World::new();
     world.write(".claude/commands/a.md", "---\nmodel: other/m\n---\n!`ls`");
     world.write(".zdx/agents/a.md", "---\nmodel_override: other/m\npermission: {bash: allow}\n---\nx");
-    let places = || Places::new(&world.root, &world.paths);
+    let places = || LibraryFolders::new(&world.root, &world.paths);
     let seen = |trusted: TrustedFiles| {
         let places = places().trusting(trusted);
-        let (commands, _) = Commands::load(&places, &[]);
-        let (agents, _) = Agents::load(&places, &serde_json::Map::new());
+        let (commands, _) = CommandLibrary::load(&places, &[]);
+        let (agents, _) = AgentLibrary::load(&places, &serde_json::Map::new());
         let agent = agents.get("a").unwrap();
         let rules = agent.permission[0].scope.may_grant();
         (commands.get("a").unwrap().expand("").unwrap().shells().count(), agent.model.clone(), rules)

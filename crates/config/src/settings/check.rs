@@ -7,24 +7,24 @@ use zdx_models::wire::Wire;
 use zdx_protocol::Approval;
 
 use super::schema::ValueKind;
-use super::tree::{Node, Shape};
+use super::tree::{ConfigNode, NodeShape};
 
 /// Why a value does not fit.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct ValueProblem {
     pub line: usize,
-    pub what: What,
+    pub what: ProblemKind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ProblemKind {
     Wrong(String),
     /// The value is, or would be, a secret; it is never repeated.
     Secret,
 }
 
 /// Where relative paths start and what `~` means.
-pub(super) struct Places<'a> {
+pub(super) struct PathBases<'a> {
     pub folder: &'a Path,
     /// Where `instructions` start: in a project's configuration they are files of the project.
     pub instructions: &'a Path,
@@ -32,7 +32,11 @@ pub(super) struct Places<'a> {
 }
 
 /// The value in the form `Config` reads; none when it is an empty text, which counts as not written.
-pub(super) fn check(kind: ValueKind, node: &Node, places: &Places) -> Result<Option<Value>, Problem> {
+pub(super) fn check(
+    kind: ValueKind,
+    node: &ConfigNode,
+    places: &PathBases,
+) -> Result<Option<Value>, ValueProblem> {
     let value = match kind {
         ValueKind::Text => text(node)?.into(),
         ValueKind::Url => url(node)?.into(),
@@ -53,19 +57,19 @@ pub(super) fn check(kind: ValueKind, node: &Node, places: &Places) -> Result<Opt
     Ok(if value.as_str() == Some("") { None } else { Some(value) })
 }
 
-fn wrong(node: &Node, message: String) -> Problem {
-    Problem { line: node.line, what: What::Wrong(message) }
+fn wrong(node: &ConfigNode, message: String) -> ValueProblem {
+    ValueProblem { line: node.line, what: ProblemKind::Wrong(message) }
 }
 
-fn expected(what: &str, node: &Node) -> Problem {
+fn expected(what: &str, node: &ConfigNode) -> ValueProblem {
     wrong(node, format!("expected {what}, found {}", node.type_name()))
 }
 
-fn text(node: &Node) -> Result<&str, Problem> {
+fn text(node: &ConfigNode) -> Result<&str, ValueProblem> {
     node.text().ok_or_else(|| expected("text", node))
 }
 
-fn url(node: &Node) -> Result<&str, Problem> {
+fn url(node: &ConfigNode) -> Result<&str, ValueProblem> {
     let url = text(node)?;
     let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     match host {
@@ -77,7 +81,7 @@ fn url(node: &Node) -> Result<&str, Problem> {
     }
 }
 
-fn path(node: &Node, folder: &Path, home: Option<&Path>) -> Result<Value, Problem> {
+fn path(node: &ConfigNode, folder: &Path, home: Option<&Path>) -> Result<Value, ValueProblem> {
     let written = text(node)?;
     if written.is_empty() {
         return Ok("".into());
@@ -96,15 +100,17 @@ fn path(node: &Node, folder: &Path, home: Option<&Path>) -> Result<Value, Proble
     }
 }
 
-fn flag(node: &Node) -> Result<Value, Problem> {
+fn flag(node: &ConfigNode) -> Result<Value, ValueProblem> {
     match &node.shape {
-        Shape::Scalar(value @ Value::Bool(_)) => Ok(value.clone()),
-        Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) => Err(expected("true or false", node)),
+        NodeShape::Scalar(value @ Value::Bool(_)) => Ok(value.clone()),
+        NodeShape::Scalar(_) | NodeShape::List(_) | NodeShape::Table(_) => {
+            Err(expected("true or false", node))
+        }
     }
 }
 
-fn whole(node: &Node, min: u64, max: u64) -> Result<Value, Problem> {
-    let Shape::Scalar(Value::Number(number)) = &node.shape else {
+fn whole(node: &ConfigNode, min: u64, max: u64) -> Result<Value, ValueProblem> {
+    let NodeShape::Scalar(Value::Number(number)) = &node.shape else {
         return Err(expected("a whole number", node));
     };
     if number.is_f64() {
@@ -116,8 +122,8 @@ fn whole(node: &Node, min: u64, max: u64) -> Result<Value, Problem> {
     }
 }
 
-fn number(node: &Node, min: f64, max: f64) -> Result<Value, Problem> {
-    let Shape::Scalar(value @ Value::Number(number)) = &node.shape else {
+fn number(node: &ConfigNode, min: f64, max: f64) -> Result<Value, ValueProblem> {
+    let NodeShape::Scalar(value @ Value::Number(number)) = &node.shape else {
         return Err(expected("a number", node));
     };
     match number.as_f64().filter(|number| (min..=max).contains(number)) {
@@ -126,7 +132,7 @@ fn number(node: &Node, min: f64, max: f64) -> Result<Value, Problem> {
     }
 }
 
-fn one_of<'n>(node: &'n Node, choices: &[&str]) -> Result<&'n str, Problem> {
+fn one_of<'n>(node: &'n ConfigNode, choices: &[&str]) -> Result<&'n str, ValueProblem> {
     let chosen = text(node)?;
     if choices.contains(&chosen) {
         return Ok(chosen);
@@ -134,14 +140,14 @@ fn one_of<'n>(node: &'n Node, choices: &[&str]) -> Result<&'n str, Problem> {
     Err(wrong(node, format!("expected one of {}, found {:?}", choices.join(", "), shorten(chosen))))
 }
 
-fn preset(node: &Node) -> Result<&str, Problem> {
+fn preset(node: &ConfigNode) -> Result<&str, ValueProblem> {
     match node.text().filter(|name| Approval::named(name).is_some()) {
         Some(name) => Ok(name),
         None => one_of(node, &["yolo", "balanced", "paranoid"]),
     }
 }
 
-fn wire(node: &Node) -> Result<Value, Problem> {
+fn wire(node: &ConfigNode) -> Result<Value, ValueProblem> {
     let name = text(node)?;
     match serde_json::from_value::<Wire>(name.into()) {
         Ok(_) => Ok(name.into()),
@@ -149,7 +155,7 @@ fn wire(node: &Node) -> Result<Value, Problem> {
     }
 }
 
-fn header(node: &Node) -> Result<Value, Problem> {
+fn header(node: &ConfigNode) -> Result<Value, ValueProblem> {
     let value = text(node)?;
     if value.chars().any(char::is_control) {
         return Err(wrong(node, "a header's value must be one line of plain text".to_owned()));
@@ -157,29 +163,35 @@ fn header(node: &Node) -> Result<Value, Problem> {
     Ok(value.into())
 }
 
-fn variables(node: &Node) -> Result<Value, Problem> {
-    let name = |item: &Node| -> Result<Value, Problem> {
+fn variables(node: &ConfigNode) -> Result<Value, ValueProblem> {
+    let name = |item: &ConfigNode| -> Result<Value, ValueProblem> {
         let name = text(item)?;
         let is_name = !name.is_empty()
             && !name.starts_with(|first: char| first.is_ascii_digit())
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         // Whoever writes no name here most likely pasted the key itself.
-        if is_name { Ok(name.into()) } else { Err(Problem { line: item.line, what: What::Secret }) }
+        if is_name {
+            Ok(name.into())
+        } else {
+            Err(ValueProblem { line: item.line, what: ProblemKind::Secret })
+        }
     };
     match &node.shape {
-        Shape::Scalar(Value::String(text)) if text.is_empty() => Ok("".into()),
-        Shape::Scalar(Value::String(_)) => Ok(Value::Array(vec![name(node)?])),
-        Shape::List(items) => items.iter().map(name).collect(),
-        Shape::Scalar(_) | Shape::Table(_) => Err(expected("a variable's name, or a list of names", node)),
+        NodeShape::Scalar(Value::String(text)) if text.is_empty() => Ok("".into()),
+        NodeShape::Scalar(Value::String(_)) => Ok(Value::Array(vec![name(node)?])),
+        NodeShape::List(items) => items.iter().map(name).collect(),
+        NodeShape::Scalar(_) | NodeShape::Table(_) => {
+            Err(expected("a variable's name, or a list of names", node))
+        }
     }
 }
 
 const VERDICTS: [&str; 3] = ["allow", "ask", "deny"];
 
 /// One word for everything, a word a tool, or a word a pattern of a tool.
-fn rules(node: &Node) -> Result<Value, Problem> {
-    let word = |node: &Node| one_of(node, &VERDICTS).map(Value::from);
-    let Shape::Table(tools) = &node.shape else {
+fn rules(node: &ConfigNode) -> Result<Value, ValueProblem> {
+    let word = |node: &ConfigNode| one_of(node, &VERDICTS).map(Value::from);
+    let NodeShape::Table(tools) = &node.shape else {
         return match node.text() {
             Some(_) => Ok(serde_json::json!({ "*": word(node)? })),
             None => Err(expected("a table of rules, or one of allow, ask, deny", node)),
@@ -188,26 +200,29 @@ fn rules(node: &Node) -> Result<Value, Problem> {
     let mut out = serde_json::Map::new();
     for (tool, rule) in tools {
         let value = match &rule.shape {
-            Shape::Table(patterns) => patterns
+            NodeShape::Table(patterns) => patterns
                 .iter()
                 .map(|(pattern, rule)| Ok((pattern.clone(), word(rule)?)))
                 .collect::<Result<_, _>>()?,
-            Shape::Scalar(_) | Shape::List(_) => word(rule)?,
+            NodeShape::Scalar(_) | NodeShape::List(_) => word(rule)?,
         };
         out.insert(tool.clone(), value);
     }
     Ok(Value::Object(out))
 }
 
-fn open(node: &Node) -> Result<Value, Problem> {
+fn open(node: &ConfigNode) -> Result<Value, ValueProblem> {
     match &node.shape {
-        Shape::Scalar(Value::Null) => Err(expected("a value", node)),
-        Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) => Ok(node.to_json()),
+        NodeShape::Scalar(Value::Null) => Err(expected("a value", node)),
+        NodeShape::Scalar(_) | NodeShape::List(_) | NodeShape::Table(_) => Ok(node.to_json()),
     }
 }
 
-fn list(node: &Node, item: impl Fn(&Node) -> Result<Value, Problem>) -> Result<Value, Problem> {
-    let Shape::List(items) = &node.shape else { return Err(expected("a list of texts", node)) };
+fn list(
+    node: &ConfigNode,
+    item: impl Fn(&ConfigNode) -> Result<Value, ValueProblem>,
+) -> Result<Value, ValueProblem> {
+    let NodeShape::List(items) = &node.shape else { return Err(expected("a list of texts", node)) };
     let values = items.iter().map(item).collect::<Result<Vec<_>, _>>()?;
     Ok(values.into_iter().filter(|value| value.as_str() != Some("")).collect())
 }

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::check::{self, Places, Problem, What};
+use super::check::{self, PathBases, ProblemKind, ValueProblem};
 use super::error::ConfigError;
 use super::provider;
-use super::schema::{self, Key, Match, ValueKind};
+use super::schema::{self, KeyMatch, SettingKey, ValueKind};
 use super::secret;
 use super::servers;
-use super::tree::{self, Format, Node, Shape, Table};
-use crate::paths::{Env, Paths};
+use super::tree::{self, ConfigFormat, ConfigNode, NodeShape, NodeTable};
+use crate::paths::{AppPaths, Environment};
 use crate::trust::CommandSource;
 use zdx_workspace::own_files::read_regular;
 use zdx_workspace::workspace::{FileError, Workspace};
@@ -22,9 +22,9 @@ const MOST_UNKNOWN: usize = 10;
 
 /// One value a file sets.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundValue {
     pub path: Vec<String>,
-    pub key: &'static Key,
+    pub key: &'static SettingKey,
     pub value: Value,
     pub line: usize,
 }
@@ -32,14 +32,14 @@ pub(super) struct Found {
 #[derive(Debug)]
 pub(super) struct FileLayer {
     pub file: PathBuf,
-    pub found: Vec<Found>,
+    pub found: Vec<FoundValue>,
     pub notices: Vec<String>,
 }
 
 /// The one configuration file of a folder.
 pub fn find_config_file(dir: &Path) -> Result<Option<PathBuf>, ConfigError> {
     // A dangling link is there too: better an error than settings that silently do not apply.
-    let mut present = Paths::config_candidates(dir).filter(|path| path.symlink_metadata().is_ok());
+    let mut present = AppPaths::config_candidates(dir).filter(|path| path.symlink_metadata().is_ok());
     match (present.next(), present.next()) {
         (Some(first), Some(second)) => Err(ConfigError::TwoFiles { first, second }),
         (first, _) => Ok(first),
@@ -84,7 +84,7 @@ pub fn read_foreign(root: &Path) -> (Vec<ConfigBytes>, Vec<String>) {
 }
 
 /// The project's file, unless it is the global one by another name.
-pub fn read_project(paths: &Paths, root: &Path) -> Result<Option<ConfigBytes>, ConfigError> {
+pub fn read_project(paths: &AppPaths, root: &Path) -> Result<Option<ConfigBytes>, ConfigError> {
     project_file(paths, root)?.map(|file| read_inside(root, file)).transpose()
 }
 
@@ -115,8 +115,8 @@ fn read_inside(root: &Path, file: PathBuf) -> Result<ConfigBytes, ConfigError> {
     Ok(ConfigBytes { file, bytes })
 }
 
-fn project_file(paths: &Paths, root: &Path) -> Result<Option<PathBuf>, ConfigError> {
-    let dir = Paths::project_dir(root);
+fn project_file(paths: &AppPaths, root: &Path) -> Result<Option<PathBuf>, ConfigError> {
+    let dir = AppPaths::project_dir(root);
     let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
         (Err(_), _) | (_, Err(_)) => false,
@@ -138,10 +138,10 @@ pub(super) fn parse(
     let file = config.file.as_path();
     let text = text(config)?;
     let format = match file.extension().and_then(|extension| extension.to_str()) {
-        Some("toml") => Format::Toml,
-        Some("json" | "jsonc") => Format::Jsonc,
-        Some(_) | None if text.trim_start().starts_with('{') => Format::Jsonc,
-        Some(_) | None => Format::Toml,
+        Some("toml") => ConfigFormat::Toml,
+        Some("json" | "jsonc") => ConfigFormat::Jsonc,
+        Some(_) | None if text.trim_start().starts_with('{') => ConfigFormat::Jsonc,
+        Some(_) | None => ConfigFormat::Toml,
     };
     let root = tree::parse(text, format).map_err(|error| ConfigError::Syntax {
         path: file.to_owned(),
@@ -149,9 +149,9 @@ pub(super) fn parse(
         message: error.message,
     })?;
     let folder = file.parent().unwrap_or(Path::new("/"));
-    let mut walk = Walk {
+    let mut walk = LayerWalk {
         file,
-        places: Places { folder, instructions: project.unwrap_or(folder), home },
+        places: PathBases { folder, instructions: project.unwrap_or(folder), home },
         found: Vec::new(),
         unknown: Vec::new(),
     };
@@ -163,8 +163,8 @@ pub(super) fn parse(
 /// The commands that a project's files want run (MCP servers, ACP agents, the check), each as its words with variables
 /// filled in. A file that cannot be parsed wants none: resolving it says what is wrong.
 pub fn commands(
-    paths: &Paths,
-    env: &Env,
+    paths: &AppPaths,
+    env: &Environment,
     root: &Path,
     config: Option<&ConfigBytes>,
     foreign: &[ConfigBytes],
@@ -181,7 +181,7 @@ pub fn commands(
 }
 
 /// The program of a server's or an agent's table.
-fn program(table: &Map<String, Value>, env: &Env) -> CommandSource {
+fn program(table: &Map<String, Value>, env: &Environment) -> CommandSource {
     let filled = |text: &str| env.filled(text).unwrap_or_else(|_| text.to_owned());
     let mut words = Vec::new();
     for value in ["command", "args"].iter().filter_map(|key| table.get(*key)) {
@@ -199,20 +199,19 @@ fn program(table: &Map<String, Value>, env: &Env) -> CommandSource {
 /// The MCP servers of another program's file. What is wrong with it is no reason not to start.
 pub(super) fn parse_foreign(config: &ConfigBytes) -> FileLayer {
     let file = config.file.as_path();
-    let read = || -> Result<Vec<Found>, ConfigError> {
-        let root = tree::parse(text(config)?, Format::Jsonc).map_err(|error| ConfigError::Syntax {
-            path: file.to_owned(),
-            line: error.line,
-            message: error.message,
-        })?;
-        let folder = file.parent().unwrap_or(Path::new("/"));
-        let places = Places { folder, instructions: folder, home: None };
-        let mut walk = Walk { file, places, found: Vec::new(), unknown: Vec::new() };
-        walk.table(&mut Vec::new(), &servers::foreign(root))?;
-        // A server that is called like one of our settings is none of them.
-        walk.found.retain(|found| found.key.kind == ValueKind::Open);
-        Ok(walk.found)
-    };
+    let read =
+        || -> Result<Vec<FoundValue>, ConfigError> {
+            let root = tree::parse(text(config)?, ConfigFormat::Jsonc).map_err(|error| {
+                ConfigError::Syntax { path: file.to_owned(), line: error.line, message: error.message }
+            })?;
+            let folder = file.parent().unwrap_or(Path::new("/"));
+            let places = PathBases { folder, instructions: folder, home: None };
+            let mut walk = LayerWalk { file, places, found: Vec::new(), unknown: Vec::new() };
+            walk.table(&mut Vec::new(), &servers::foreign(root))?;
+            // A server that is called like one of our settings is none of them.
+            walk.found.retain(|found| found.key.kind == ValueKind::Open);
+            Ok(walk.found)
+        };
     let (found, notices) = match read() {
         Ok(found) => (found, Vec::new()),
         Err(error) => (Vec::new(), vec![format!("ignored: {error}")]),
@@ -229,15 +228,15 @@ fn text(config: &ConfigBytes) -> Result<&str, ConfigError> {
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-struct Walk<'a> {
+struct LayerWalk<'a> {
     file: &'a Path,
-    places: Places<'a>,
-    found: Vec<Found>,
+    places: PathBases<'a>,
+    found: Vec<FoundValue>,
     unknown: Vec<String>,
 }
 
-impl Walk<'_> {
-    fn table(&mut self, path: &mut Vec<String>, table: &Table) -> Result<(), ConfigError> {
+impl LayerWalk<'_> {
+    fn table(&mut self, path: &mut Vec<String>, table: &NodeTable) -> Result<(), ConfigError> {
         for (name, node) in table {
             path.push(name.clone());
             self.entry(path, node)?;
@@ -246,15 +245,15 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, path: &mut Vec<String>, node: &Node) -> Result<(), ConfigError> {
+    fn entry(&mut self, path: &mut Vec<String>, node: &ConfigNode) -> Result<(), ConfigError> {
         match (schema::lookup(path), &node.shape) {
-            (Match::Leaf(key), _) => self.leaf(path, key, node),
-            (Match::Branch, Shape::Table(table)) => self.table(path, table),
-            (Match::Branch, Shape::Scalar(_) | Shape::List(_)) => {
+            (KeyMatch::Leaf(key), _) => self.leaf(path, key, node),
+            (KeyMatch::Branch, NodeShape::Table(table)) => self.table(path, table),
+            (KeyMatch::Branch, NodeShape::Scalar(_) | NodeShape::List(_)) => {
                 let message = format!("expected a table, found {}", node.type_name());
-                Err(self.problem(path, Problem { line: node.line, what: What::Wrong(message) }))
+                Err(self.problem(path, ValueProblem { line: node.line, what: ProblemKind::Wrong(message) }))
             }
-            (Match::Unknown, _) => {
+            (KeyMatch::Unknown, _) => {
                 self.refuse_secrets(path, node)?;
                 let hint = schema::suggest(path)
                     .map_or_else(String::new, |known| format!("; did you mean {known}?"));
@@ -270,12 +269,12 @@ impl Walk<'_> {
     }
 
     /// An unknown key may be a key to a provider, however deep it was put.
-    fn refuse_secrets(&self, path: &mut Vec<String>, node: &Node) -> Result<(), ConfigError> {
+    fn refuse_secrets(&self, path: &mut Vec<String>, node: &ConfigNode) -> Result<(), ConfigError> {
         let called_secret = path.last().is_some_and(|name| secret::called_secret(name));
         if called_secret && node.text().is_some_and(|text| !text.is_empty()) {
-            return Err(self.problem(path, Problem { line: node.line, what: What::Secret }));
+            return Err(self.problem(path, ValueProblem { line: node.line, what: ProblemKind::Secret }));
         }
-        if let Shape::Table(table) = &node.shape {
+        if let NodeShape::Table(table) = &node.shape {
             for (name, node) in table {
                 path.push(name.clone());
                 self.refuse_secrets(path, node)?;
@@ -285,20 +284,25 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn leaf(&mut self, path: &[String], key: &'static Key, node: &Node) -> Result<(), ConfigError> {
+    fn leaf(
+        &mut self,
+        path: &[String],
+        key: &'static SettingKey,
+        node: &ConfigNode,
+    ) -> Result<(), ConfigError> {
         let checked =
             check::check(key.kind, node, &self.places).map_err(|problem| self.problem(path, problem))?;
         let name = path.last().map_or("", String::as_str);
         if checked.as_ref().is_some_and(|value| secret::is_one(key.kind, name, value)) {
-            return Err(self.problem(path, Problem { line: node.line, what: What::Secret }));
+            return Err(self.problem(path, ValueProblem { line: node.line, what: ProblemKind::Secret }));
         }
         if let Some(value) = checked {
-            self.found.push(Found { path: path.to_owned(), key, value, line: node.line });
+            self.found.push(FoundValue { path: path.to_owned(), key, value, line: node.line });
         }
         Ok(())
     }
 
-    fn problem(&self, path: &[String], problem: Problem) -> ConfigError {
+    fn problem(&self, path: &[String], problem: ValueProblem) -> ConfigError {
         let place = format!("{}:{}", self.file.display(), problem.line);
         problem_at(place, path, problem.what)
     }
@@ -314,10 +318,10 @@ impl Walk<'_> {
     }
 }
 
-pub(super) fn problem_at(place: String, path: &[String], what: What) -> ConfigError {
+pub(super) fn problem_at(place: String, path: &[String], what: ProblemKind) -> ConfigError {
     match what {
-        What::Wrong(message) => ConfigError::Value { place, key: shown(path), message },
-        What::Secret => ConfigError::Secret { place, key: shown(path) },
+        ProblemKind::Wrong(message) => ConfigError::Value { place, key: shown(path), message },
+        ProblemKind::Secret => ConfigError::Secret { place, key: shown(path) },
     }
 }
 

@@ -5,50 +5,53 @@ use serde::de::Error;
 use serde_json::{Map, Value};
 
 use super::schema::{KEYS, ValueKind};
-use super::source::{FileRef, Instruction, Source};
+use super::source::{FileRef, InstructionSource, ValueSource};
 use super::value::{Config, LayerList, LayerRules, SystemPrompt};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Leaf {
+pub struct MergedValue {
     pub value: Value,
-    pub source: Source,
+    pub source: ValueSource,
 }
 
 /// By path; names the user chose may hold any character, so a path is a list of segments.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Merged {
-    leaves: IndexMap<Vec<String>, Leaf>,
+pub struct MergedSettings {
+    leaves: IndexMap<Vec<String>, MergedValue>,
     rules: Vec<LayerRules>,
     lists: Vec<LayerList>,
-    instructions: Vec<Instruction>,
+    instructions: Vec<InstructionSource>,
     system_prompt_file: Option<FileRef>,
 }
 
-impl Merged {
+impl MergedSettings {
     pub fn defaults() -> serde_json::Result<Self> {
         let mut merged = Self::default();
         for key in KEYS {
             let Some(json) = key.default else { continue };
             let path = key.segments().map(str::to_owned).collect();
-            merged.leaves.insert(path, Leaf { value: serde_json::from_str(json)?, source: Source::Default });
+            merged.leaves.insert(
+                path,
+                MergedValue { value: serde_json::from_str(json)?, source: ValueSource::Default },
+            );
         }
         Ok(merged)
     }
 
-    pub fn get(&self, path: &[String]) -> Option<&Leaf> {
+    pub fn get(&self, path: &[String]) -> Option<&MergedValue> {
         self.leaves.get(path)
     }
 
-    pub fn leaves(&self) -> impl Iterator<Item = (&[String], &Leaf)> {
+    pub fn leaves(&self) -> impl Iterator<Item = (&[String], &MergedValue)> {
         self.leaves.iter().map(|(path, leaf)| (path.as_slice(), leaf))
     }
 
     /// Sets a value, or adds to it where the key's kind says so.
-    pub fn set(&mut self, path: Vec<String>, kind: ValueKind, value: Value, source: Source) {
+    pub fn set(&mut self, path: Vec<String>, kind: ValueKind, value: Value, source: ValueSource) {
         let value = match (kind, self.leaves.get(&path), value) {
             (
                 ValueKind::MoreTexts | ValueKind::MorePaths,
-                Some(Leaf { value: Value::Array(old), .. }),
+                Some(MergedValue { value: Value::Array(old), .. }),
                 Value::Array(new),
             ) => {
                 let mut all = old.clone();
@@ -57,7 +60,7 @@ impl Merged {
             }
             (_, _, value) => value,
         };
-        self.leaves.insert(path, Leaf { value, source });
+        self.leaves.insert(path, MergedValue { value, source });
     }
 
     pub fn add_rules(&mut self, rules: LayerRules) {
@@ -72,7 +75,7 @@ impl Merged {
         self.lists.push(list);
     }
 
-    pub fn add_instruction(&mut self, instruction: Instruction) {
+    pub fn add_instruction(&mut self, instruction: InstructionSource) {
         self.instructions.push(instruction);
     }
 

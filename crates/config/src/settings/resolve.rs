@@ -5,23 +5,23 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use zdx_protocol::Want;
 
-use super::check::{self, Places};
+use super::check::{self, PathBases};
 use super::error::ConfigError;
-use super::layer::{self, ConfigBytes, FileLayer, Found, find_config_file, shown};
-use super::merge::Merged;
+use super::layer::{self, ConfigBytes, FileLayer, FoundValue, find_config_file, shown};
+use super::merge::MergedSettings;
 use super::schema::{KEYS, VENDOR_URLS, ValueKind};
-use super::source::{FileRef, Instruction, Layer, Source};
-use super::tree::Node;
+use super::source::{ConfigLayer, FileRef, InstructionSource, ValueSource};
+use super::tree::ConfigNode;
 use super::untrusted;
-use super::value::{Config, Flags, LayerList, LayerRules};
-use crate::paths::{Env, Paths};
+use super::value::{Config, ConfigFlags, LayerList, LayerRules};
+use crate::paths::{AppPaths, Environment};
 
 pub struct ResolveInput<'a> {
-    pub paths: &'a Paths,
+    pub paths: &'a AppPaths,
     /// The project's folder, absolute.
     pub root: &'a Path,
-    pub env: &'a Env,
-    pub flags: &'a Flags,
+    pub env: &'a Environment,
+    pub flags: &'a ConfigFlags,
     /// The project's own file, from [`read_project`](super::read_project): not read again here.
     pub project: Option<&'a ConfigBytes>,
     /// Files of other programs that name MCP servers, from [`read_foreign`](super::read_foreign).
@@ -31,7 +31,7 @@ pub struct ResolveInput<'a> {
 }
 
 #[derive(Debug)]
-pub struct Resolved {
+pub struct ResolvedConfig {
     pub config: Config,
     /// For the user to read: unknown keys.
     pub notices: Vec<String>,
@@ -40,13 +40,13 @@ pub struct Resolved {
     /// The files that were read, weakest first.
     pub files: Vec<PathBuf>,
     /// Every value with its source, for `describe`.
-    pub origins: Merged,
+    pub origins: MergedSettings,
 }
 
-pub fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
+pub fn resolve(input: &ResolveInput) -> Result<ResolvedConfig, ConfigError> {
     let mismatch = |error: serde_json::Error| ConfigError::Mismatch(error.to_string());
-    let mut stack = Stack {
-        merged: Merged::defaults().map_err(mismatch)?,
+    let mut stack = LayerStack {
+        merged: MergedSettings::defaults().map_err(mismatch)?,
         root: input.root,
         notices: Vec::new(),
         wants: Vec::new(),
@@ -54,13 +54,13 @@ pub fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
     };
     let home = input.paths.home();
     if let Some((file, named_by)) = global_file(input.paths)? {
-        stack.file(layer::parse(&layer::read(&file, named_by)?, home, None)?, Layer::Global, true);
+        stack.file(layer::parse(&layer::read(&file, named_by)?, home, None)?, ConfigLayer::Global, true);
     }
     for bytes in input.foreign {
-        stack.file(layer::parse_foreign(bytes), Layer::Project, input.trusted);
+        stack.file(layer::parse_foreign(bytes), ConfigLayer::Project, input.trusted);
     }
     if let Some(bytes) = input.project {
-        stack.file(layer::parse(bytes, home, Some(input.root))?, Layer::Project, input.trusted);
+        stack.file(layer::parse(bytes, home, Some(input.root))?, ConfigLayer::Project, input.trusted);
     }
     let mut weaker_models = Vec::from_iter(stack.model());
     stack.environment(input.env, home)?;
@@ -73,12 +73,12 @@ pub fn resolve(input: &ResolveInput) -> Result<Resolved, ConfigError> {
         // Asked for on the command line, it holds for every model.
         config.models.values_mut().for_each(|model| model.max_tokens = None);
     }
-    let Stack { merged: origins, notices, wants, files, .. } = stack;
-    Ok(Resolved { config, notices, wants, files, origins })
+    let LayerStack { merged: origins, notices, wants, files, .. } = stack;
+    Ok(ResolvedConfig { config, notices, wants, files, origins })
 }
 
 /// The global file with the variable that names it, if one does.
-fn global_file(paths: &Paths) -> Result<Option<(PathBuf, Option<&'static str>)>, ConfigError> {
+fn global_file(paths: &AppPaths) -> Result<Option<(PathBuf, Option<&'static str>)>, ConfigError> {
     match paths.named_config() {
         Some((variable, file)) => Ok(Some((file.to_owned(), Some(variable)))),
         None => Ok(find_config_file(paths.base())?.map(|file| (file, None))),
@@ -88,16 +88,16 @@ fn global_file(paths: &Paths) -> Result<Option<(PathBuf, Option<&'static str>)>,
 /// Lists that policy reads layer by layer, like rules.
 const COMMAND_LISTS: [&str; 3] = ["whitelist", "blacklist_patterns", "dangerous_patterns"];
 
-struct Stack<'a> {
-    merged: Merged,
+struct LayerStack<'a> {
+    merged: MergedSettings,
     root: &'a Path,
     notices: Vec<String>,
     wants: Vec<Want>,
     files: Vec<PathBuf>,
 }
 
-impl Stack<'_> {
-    fn file(&mut self, mut layer: FileLayer, which: Layer, trusted: bool) {
+impl LayerStack<'_> {
+    fn file(&mut self, mut layer: FileLayer, which: ConfigLayer, trusted: bool) {
         // A vendor key and the table it is short for: the table is the more explicit one, so it comes last.
         layer.found.sort_by_key(|found| vendor_url(&found.path).is_none());
         let file = layer.file.clone();
@@ -111,7 +111,7 @@ impl Stack<'_> {
         };
         self.notices.append(&mut notices);
         for found in found {
-            let source = Source::File { layer: which, path: file.clone(), line: found.line };
+            let source = ValueSource::File { layer: which, path: file.clone(), line: found.line };
             self.found(found, source, trusted);
         }
         self.files.push(file);
@@ -123,8 +123,8 @@ impl Stack<'_> {
         leaf.value.as_str().map(str::to_owned)
     }
 
-    fn found(&mut self, found: Found, source: Source, trusted: bool) {
-        let Found { path, key, value, .. } = found;
+    fn found(&mut self, found: FoundValue, source: ValueSource, trusted: bool) {
+        let FoundValue { path, key, value, .. } = found;
         let named = |path: &str| FileRef {
             path: path.into(),
             confined_to: (!trusted).then(|| self.root.to_owned()),
@@ -140,7 +140,7 @@ impl Stack<'_> {
             }
             (ValueKind::MorePaths, Value::Array(paths)) => {
                 for path in paths.iter().filter_map(Value::as_str) {
-                    self.merged.add_instruction(Instruction::File(named(path)));
+                    self.merged.add_instruction(InstructionSource::File(named(path)));
                 }
             }
             (ValueKind::Path, Value::String(path)) if key.path == "system_prompt_file" => {
@@ -151,21 +151,21 @@ impl Stack<'_> {
         self.merged.set(vendor_url(&path).unwrap_or(path), key.kind, value, source);
     }
 
-    fn environment(&mut self, env: &Env, home: Option<&Path>) -> Result<(), ConfigError> {
+    fn environment(&mut self, env: &Environment, home: Option<&Path>) -> Result<(), ConfigError> {
         for key in KEYS {
             let Some((name, value)) = env.first_of(key.env) else { continue };
             let path: Vec<String> = key.segments().map(str::to_owned).collect();
-            let source = Source::Env(name);
+            let source = ValueSource::Env(name);
             let Some(text) = value.to_str() else {
                 let message = "expected valid UTF-8".to_owned();
                 return Err(ConfigError::Value { place: source.to_string(), key: shown(&path), message });
             };
-            self.given(path, key.kind, Node::scalar(0, text), source, home)?;
+            self.given(path, key.kind, ConfigNode::scalar(0, text), source, home)?;
         }
         Ok(())
     }
 
-    fn flags(&mut self, flags: &Flags, home: Option<&Path>) -> Result<(), ConfigError> {
+    fn flags(&mut self, flags: &ConfigFlags, home: Option<&Path>) -> Result<(), ConfigError> {
         let text = |value: &Option<String>| value.clone().map(Value::from);
         let given = [
             ("model", "--model", text(&flags.model)),
@@ -186,15 +186,21 @@ impl Stack<'_> {
             let (Some(value), Some(key)) = (value, KEYS.iter().find(|key| key.path == name)) else {
                 continue;
             };
-            self.given(vec![name.to_owned()], key.kind, Node::scalar(0, value), Source::Flag(flag), home)?;
+            self.given(
+                vec![name.to_owned()],
+                key.kind,
+                ConfigNode::scalar(0, value),
+                ValueSource::Flag(flag),
+                home,
+            )?;
         }
         for (name, server) in &flags.mcp {
             let path = vec!["mcp".to_owned(), name.clone()];
-            self.merged.set(path, ValueKind::Open, server.clone(), Source::Flag("mcpServers"));
+            self.merged.set(path, ValueKind::Open, server.clone(), ValueSource::Flag("mcpServers"));
         }
         if let Some(prompt) = &flags.system_prompt {
             // Not checked like the others: here an empty text says something.
-            let source = Source::Flag("--system-prompt");
+            let source = ValueSource::Flag("--system-prompt");
             self.merged.set(
                 vec!["system_prompt".to_owned()],
                 ValueKind::Text,
@@ -210,12 +216,12 @@ impl Stack<'_> {
         &mut self,
         path: Vec<String>,
         kind: ValueKind,
-        node: Node,
-        source: Source,
+        node: ConfigNode,
+        source: ValueSource,
         home: Option<&Path>,
     ) -> Result<(), ConfigError> {
         let here = std::path::absolute(".").unwrap_or_default();
-        let checked = check::check(kind, &node, &Places { folder: &here, instructions: &here, home })
+        let checked = check::check(kind, &node, &PathBases { folder: &here, instructions: &here, home })
             .map_err(|problem| layer::problem_at(source.to_string(), &path, problem.what))?;
         if let Some(value) = checked {
             self.merged.set(path, kind, value, source);

@@ -3,10 +3,10 @@
 
 /// One key. In `path`, `*` stands for a name the user chose.
 #[derive(Debug)]
-pub struct Key {
+pub struct SettingKey {
     pub path: &'static str,
     pub kind: ValueKind,
-    pub setter: Setter,
+    pub setter: SettingOwner,
     /// JSON.
     pub default: Option<&'static str>,
     /// Variables that set it, the first one set wins.
@@ -49,7 +49,7 @@ pub enum ValueKind {
 
 /// Who may set a key. What a project may do before the user trusts it is decided here and nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setter {
+pub enum SettingOwner {
     /// The user; a project only once it is trusted.
     User,
     /// No file at all.
@@ -68,11 +68,11 @@ pub enum Setter {
     Inform,
 }
 
-const fn key(path: &'static str, kind: ValueKind, setter: Setter) -> Key {
-    Key { path, kind, setter, default: None, env: &[] }
+const fn key(path: &'static str, kind: ValueKind, setter: SettingOwner) -> SettingKey {
+    SettingKey { path, kind, setter, default: None, env: &[] }
 }
 
-impl Key {
+impl SettingKey {
     const fn default(self, json: &'static str) -> Self {
         Self { default: Some(json), ..self }
     }
@@ -92,13 +92,13 @@ const AT_LEAST_1: ValueKind = ValueKind::Whole { min: 1, max: u32::MAX as u64 };
 const SECONDS_OR_NONE: ValueKind = ValueKind::Whole { min: 0, max: 31_536_000 };
 const SECONDS: ValueKind = ValueKind::Number { min: 0.001, max: 31_536_000.0 };
 
-use Setter::{Add, Anyone, Environment, Inform, Lower, Raise, Stricter, User};
+use SettingOwner::{Add, Anyone, Environment, Inform, Lower, Raise, Stricter, User};
 use ValueKind::{
     Flag, Header, MorePaths, MoreTexts, Number, OneOf, Open, Path, Preset, Rules, Text, Texts, Url,
     Variables, Whole, Wire,
 };
 
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[SettingKey] = &[
     key("model", Text, User).env(&["ZDX_MODEL", "AGENT_MODEL"]),
     key("provider", Text, User).env(&["ZDX_PROVIDER"]),
     key("base_url", Url, Environment).env(&["ZDX_BASE_URL", "AGENT_BASE_URL"]),
@@ -167,25 +167,25 @@ pub const VENDOR_URLS: &[(&str, [&str; 3])] = &[
 ];
 
 /// What the schema says about a path.
-pub enum Match {
-    Leaf(&'static Key),
+pub enum KeyMatch {
+    Leaf(&'static SettingKey),
     /// A table with known keys below.
     Branch,
     Unknown,
 }
 
-pub fn lookup(path: &[String]) -> Match {
+pub fn lookup(path: &[String]) -> KeyMatch {
     let mut branch = false;
     for key in KEYS.iter().filter(|key| key.setter != Environment) {
         let mut pattern = key.segments();
         let fits = path.iter().all(|name| pattern.next().is_some_and(|p| p == "*" || p == name));
         match (fits, pattern.next()) {
-            (true, None) => return Match::Leaf(key),
+            (true, None) => return KeyMatch::Leaf(key),
             (true, Some(_)) => branch = true,
             (false, _) => {}
         }
     }
-    if branch { Match::Branch } else { Match::Unknown }
+    if branch { KeyMatch::Branch } else { KeyMatch::Unknown }
 }
 
 /// The full path of the known key that an unknown one most resembles.

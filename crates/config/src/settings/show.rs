@@ -4,18 +4,18 @@
 use serde_json::{Map, Value};
 
 use super::layer::shown;
-use super::resolve::Resolved;
-use super::schema::{KEYS, Key, Setter, VENDOR_URLS, ValueKind};
+use super::resolve::ResolvedConfig;
+use super::schema::{KEYS, SettingKey, SettingOwner, VENDOR_URLS, ValueKind};
 use super::secret::called_secret;
-use super::source::Source;
+use super::source::ValueSource;
 
 /// One line of `config show`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct ConfigSetting {
     pub key: String,
     /// JSON, or `unset`.
     pub value: String,
-    pub source: Source,
+    pub source: ValueSource,
 }
 
 /// What `config init` writes: every setting, commented out, with its default.
@@ -24,19 +24,19 @@ pub fn init_text() -> &'static str {
 }
 
 /// Every value in the schema's order, whatever set it.
-pub fn describe(resolved: &Resolved) -> Vec<Setting> {
+pub fn describe(resolved: &ResolvedConfig) -> Vec<ConfigSetting> {
     let mut out = Vec::new();
     for key in KEYS {
         let before = out.len();
         if key.kind == ValueKind::Rules {
-            out.extend(resolved.config.permission.iter().map(|layer| Setting {
+            out.extend(resolved.config.permission.iter().map(|layer| ConfigSetting {
                 key: key.path.to_owned(),
                 value: layer.value.to_string(),
                 source: layer.source.clone(),
             }));
         } else {
             out.extend(resolved.origins.leaves().filter(|(path, _)| fits(key, path)).map(|(path, leaf)| {
-                Setting {
+                ConfigSetting {
                     key: shown(path),
                     value: public(key.kind, &leaf.value).to_string(),
                     source: leaf.source.clone(),
@@ -45,26 +45,26 @@ pub fn describe(resolved: &Resolved) -> Vec<Setting> {
         }
         if out.len() == before && is_plain(key) {
             let value = "unset".to_owned();
-            out.push(Setting { key: key.path.to_owned(), value, source: Source::Default });
+            out.push(ConfigSetting { key: key.path.to_owned(), value, source: ValueSource::Default });
         }
     }
     out
 }
 
 /// Whether it is this key's value, and not that of one before it, which is the more particular.
-fn fits(key: &Key, path: &[String]) -> bool {
+fn fits(key: &SettingKey, path: &[String]) -> bool {
     KEYS.iter().find(|known| matches(known, path)).is_some_and(|known| std::ptr::eq(known, key))
 }
 
-fn matches(key: &Key, path: &[String]) -> bool {
+fn matches(key: &SettingKey, path: &[String]) -> bool {
     let mut pattern = key.segments();
     path.iter().all(|name| pattern.next().is_some_and(|p| p == "*" || p == name)) && pattern.next().is_none()
 }
 
 /// A key worth a line even when nothing set it.
-fn is_plain(key: &Key) -> bool {
+fn is_plain(key: &SettingKey) -> bool {
     let is_short_form = VENDOR_URLS.iter().any(|(short, _)| *short == key.path);
-    !key.path.contains('*') && !is_short_form && key.setter != Setter::Environment
+    !key.path.contains('*') && !is_short_form && key.setter != SettingOwner::Environment
 }
 
 pub(super) const HIDDEN: &str = "(hidden)";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Layers in the order in which they win: a later one beats an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Layer {
+pub enum ConfigLayer {
     Default,
     Global,
     Project,
@@ -14,25 +14,25 @@ pub enum Layer {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueSource {
     Default,
-    File { layer: Layer, path: PathBuf, line: usize },
+    File { layer: ConfigLayer, path: PathBuf, line: usize },
     Env(&'static str),
     Flag(&'static str),
 }
 
-impl Source {
-    pub fn layer(&self) -> Layer {
+impl ValueSource {
+    pub fn layer(&self) -> ConfigLayer {
         match self {
-            Self::Default => Layer::Default,
+            Self::Default => ConfigLayer::Default,
             Self::File { layer, .. } => *layer,
-            Self::Env(_) => Layer::Environment,
-            Self::Flag(_) => Layer::Flag,
+            Self::Env(_) => ConfigLayer::Environment,
+            Self::Flag(_) => ConfigLayer::Flag,
         }
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -45,9 +45,9 @@ impl fmt::Display for Source {
 
 /// What configuration adds to the project's context.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Instruction {
+pub enum InstructionSource {
     File(FileRef),
-    Text { text: String, source: Source },
+    Text { text: String, source: ValueSource },
 }
 
 /// A file that configuration names.
@@ -57,7 +57,7 @@ pub struct FileRef {
     pub path: PathBuf,
     /// Set when an untrusted project wrote it: what the path leads to must lie in this folder.
     pub confined_to: Option<PathBuf>,
-    pub source: Source,
+    pub source: ValueSource,
 }
 
 impl FileRef {

@@ -4,22 +4,22 @@ use jsonc_parser::ast;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-pub(super) type Table = Vec<(String, Node)>;
+pub(super) type NodeTable = Vec<(String, ConfigNode)>;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
+pub(super) struct ConfigNode {
     /// Of the key, or of the element in a list; counted from 1.
     pub line: usize,
-    pub shape: Shape,
+    pub shape: NodeShape,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Shape {
+pub(super) enum NodeShape {
     /// Null, a flag, a number or a text.
     Scalar(Value),
-    List(Vec<Node>),
+    List(Vec<ConfigNode>),
     /// In written order, each name once.
-    Table(Table),
+    Table(NodeTable),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -29,49 +29,49 @@ pub(super) struct SyntaxError {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum ConfigFormat {
     Toml,
     Jsonc,
 }
 
-pub(super) fn parse(text: &str, format: Format) -> Result<Table, SyntaxError> {
-    let lines = Lines::of(text);
+pub(super) fn parse(text: &str, format: ConfigFormat) -> Result<NodeTable, SyntaxError> {
+    let lines = LineStarts::of(text);
     match format {
-        Format::Toml => parse_toml(text, &lines),
-        Format::Jsonc => parse_jsonc(text, &lines),
+        ConfigFormat::Toml => parse_toml(text, &lines),
+        ConfigFormat::Jsonc => parse_jsonc(text, &lines),
     }
 }
 
-impl Node {
+impl ConfigNode {
     pub(super) fn scalar(line: usize, value: impl Into<Value>) -> Self {
-        Self { line, shape: Shape::Scalar(value.into()) }
+        Self { line, shape: NodeShape::Scalar(value.into()) }
     }
 
     /// What a user would call it.
     pub(super) fn type_name(&self) -> &'static str {
         match &self.shape {
-            Shape::Scalar(Value::Null) => "null",
-            Shape::Scalar(Value::Bool(_)) => "true or false",
-            Shape::Scalar(Value::Number(number)) if number.is_f64() => "a fraction",
-            Shape::Scalar(Value::Number(_)) => "a number",
-            Shape::Scalar(_) => "text",
-            Shape::List(_) => "a list",
-            Shape::Table(_) => "a table",
+            NodeShape::Scalar(Value::Null) => "null",
+            NodeShape::Scalar(Value::Bool(_)) => "true or false",
+            NodeShape::Scalar(Value::Number(number)) if number.is_f64() => "a fraction",
+            NodeShape::Scalar(Value::Number(_)) => "a number",
+            NodeShape::Scalar(_) => "text",
+            NodeShape::List(_) => "a list",
+            NodeShape::Table(_) => "a table",
         }
     }
 
     pub(super) fn text(&self) -> Option<&str> {
         match &self.shape {
-            Shape::Scalar(Value::String(text)) => Some(text),
-            Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) => None,
+            NodeShape::Scalar(Value::String(text)) => Some(text),
+            NodeShape::Scalar(_) | NodeShape::List(_) | NodeShape::Table(_) => None,
         }
     }
 
     pub(super) fn to_json(&self) -> Value {
         match &self.shape {
-            Shape::Scalar(value) => value.clone(),
-            Shape::List(items) => items.iter().map(Self::to_json).collect(),
-            Shape::Table(entries) => {
+            NodeShape::Scalar(value) => value.clone(),
+            NodeShape::List(items) => items.iter().map(Self::to_json).collect(),
+            NodeShape::Table(entries) => {
                 entries.iter().map(|(name, node)| (name.clone(), node.to_json())).collect()
             }
         }
@@ -79,9 +79,9 @@ impl Node {
 }
 
 /// Where each line starts: finding a value's line must not cost a pass over the file each time.
-struct Lines(Vec<usize>);
+struct LineStarts(Vec<usize>);
 
-impl Lines {
+impl LineStarts {
     fn of(text: &str) -> Self {
         Self(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect())
     }
@@ -91,7 +91,7 @@ impl Lines {
     }
 }
 
-fn parse_toml(text: &str, lines: &Lines) -> Result<Table, SyntaxError> {
+fn parse_toml(text: &str, lines: &LineStarts) -> Result<NodeTable, SyntaxError> {
     // The error's own rendering quotes the source line, which may hold a secret.
     let document = DeTable::parse(text).map_err(|error| SyntaxError {
         line: lines.at(error.span().map_or(0, |span| span.start)),
@@ -100,7 +100,7 @@ fn parse_toml(text: &str, lines: &Lines) -> Result<Table, SyntaxError> {
     toml_table(document.get_ref(), lines)
 }
 
-fn toml_table(table: &DeTable<'_>, lines: &Lines) -> Result<Table, SyntaxError> {
+fn toml_table(table: &DeTable<'_>, lines: &LineStarts) -> Result<NodeTable, SyntaxError> {
     table
         .iter()
         .map(|(key, value)| {
@@ -110,34 +110,34 @@ fn toml_table(table: &DeTable<'_>, lines: &Lines) -> Result<Table, SyntaxError> 
         .collect()
 }
 
-fn toml_node(value: &DeValue<'_>, line: usize, lines: &Lines) -> Result<Node, SyntaxError> {
+fn toml_node(value: &DeValue<'_>, line: usize, lines: &LineStarts) -> Result<ConfigNode, SyntaxError> {
     let wrong = |message: &str| SyntaxError { line, message: message.to_owned() };
     let shape = match value {
-        DeValue::String(text) => Shape::Scalar(text.as_ref().into()),
-        DeValue::Boolean(flag) => Shape::Scalar((*flag).into()),
+        DeValue::String(text) => NodeShape::Scalar(text.as_ref().into()),
+        DeValue::Boolean(flag) => NodeShape::Scalar((*flag).into()),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map(|number| Shape::Scalar(number.into()))
+            .map(|number| NodeShape::Scalar(number.into()))
             .map_err(|_| wrong("this number is too large"))?,
         DeValue::Float(number) => number
             .as_str()
             .parse()
             .ok()
             .and_then(serde_json::Number::from_f64)
-            .map(|number| Shape::Scalar(Value::Number(number)))
+            .map(|number| NodeShape::Scalar(Value::Number(number)))
             .ok_or_else(|| wrong("this number has no finite value"))?,
         DeValue::Datetime(_) => return Err(wrong("no setting is a date: put it in quotes if it is text")),
-        DeValue::Array(items) => Shape::List(
+        DeValue::Array(items) => NodeShape::List(
             items
                 .iter()
                 .map(|item| toml_node(item.get_ref(), lines.at(item.span().start), lines))
                 .collect::<Result<_, _>>()?,
         ),
-        DeValue::Table(table) => Shape::Table(toml_table(table, lines)?),
+        DeValue::Table(table) => NodeShape::Table(toml_table(table, lines)?),
     };
-    Ok(Node { line, shape })
+    Ok(ConfigNode { line, shape })
 }
 
-fn parse_jsonc(text: &str, lines: &Lines) -> Result<Table, SyntaxError> {
+fn parse_jsonc(text: &str, lines: &LineStarts) -> Result<NodeTable, SyntaxError> {
     let options = jsonc_parser::ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -162,7 +162,7 @@ fn parse_jsonc(text: &str, lines: &Lines) -> Result<Table, SyntaxError> {
     }
 }
 
-fn json_table(object: &ast::Object<'_>, lines: &Lines) -> Result<Table, SyntaxError> {
+fn json_table(object: &ast::Object<'_>, lines: &LineStarts) -> Result<NodeTable, SyntaxError> {
     let mut seen = std::collections::HashSet::new();
     object
         .properties
@@ -178,24 +178,24 @@ fn json_table(object: &ast::Object<'_>, lines: &Lines) -> Result<Table, SyntaxEr
         .collect()
 }
 
-fn json_node(value: &ast::Value<'_>, line: usize, lines: &Lines) -> Result<Node, SyntaxError> {
+fn json_node(value: &ast::Value<'_>, line: usize, lines: &LineStarts) -> Result<ConfigNode, SyntaxError> {
     let shape = match value {
-        ast::Value::StringLit(text) => Shape::Scalar(text.value.as_ref().into()),
-        ast::Value::BooleanLit(flag) => Shape::Scalar(flag.value.into()),
-        ast::Value::NullKeyword(_) => Shape::Scalar(Value::Null),
+        ast::Value::StringLit(text) => NodeShape::Scalar(text.value.as_ref().into()),
+        ast::Value::BooleanLit(flag) => NodeShape::Scalar(flag.value.into()),
+        ast::Value::NullKeyword(_) => NodeShape::Scalar(Value::Null),
         ast::Value::NumberLit(number) => serde_json::from_str(number.value)
-            .map(Shape::Scalar)
+            .map(NodeShape::Scalar)
             .map_err(|_| SyntaxError { line, message: "this number cannot be read".to_owned() })?,
-        ast::Value::Array(array) => Shape::List(
+        ast::Value::Array(array) => NodeShape::List(
             array
                 .elements
                 .iter()
                 .map(|item| json_node(item, lines.at(json_start(item)), lines))
                 .collect::<Result<_, _>>()?,
         ),
-        ast::Value::Object(object) => Shape::Table(json_table(object, lines)?),
+        ast::Value::Object(object) => NodeShape::Table(json_table(object, lines)?),
     };
-    Ok(Node { line, shape })
+    Ok(ConfigNode { line, shape })
 }
 
 fn json_start(value: &ast::Value<'_>) -> usize {

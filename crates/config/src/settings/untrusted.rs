@@ -1,5 +1,5 @@
 //! What of a project's file counts before the user trusts it: what tightens and what informs, nothing else.
-//! Goes by each key's [`Setter`]; what is left out becomes a list of [`Want`]s, in words.
+//! Goes by each key's [`SettingOwner`]; what is left out becomes a list of [`Want`]s, in words.
 
 use std::path::{Path, PathBuf};
 
@@ -7,25 +7,25 @@ use serde_json::Value;
 use zdx_protocol::Want;
 
 use super::disclose::disclose;
-use super::layer::{FileLayer, Found, shown};
-use super::merge::Merged;
-use super::schema::{Setter, ValueKind};
-use super::source::{FileRef, Instruction, Layer, Source};
+use super::layer::{FileLayer, FoundValue, shown};
+use super::merge::MergedSettings;
+use super::schema::{SettingOwner, ValueKind};
+use super::source::{ConfigLayer, FileRef, InstructionSource, ValueSource};
 
-pub(super) struct Filtered {
-    pub found: Vec<Found>,
+pub(super) struct FilteredLayer {
+    pub found: Vec<FoundValue>,
     /// A system prompt of the project's: told to the model, in place of nothing.
-    pub instructions: Vec<Instruction>,
+    pub instructions: Vec<InstructionSource>,
     pub wants: Vec<Want>,
     pub notices: Vec<String>,
 }
 
 /// `weaker` is what the layers below say.
-pub(super) fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered {
+pub(super) fn filter(layer: FileLayer, weaker: &MergedSettings, root: &Path) -> FilteredLayer {
     let FileLayer { file, found, notices } = layer;
-    let mut out = Filtered { found: Vec::new(), instructions: Vec::new(), wants: Vec::new(), notices };
+    let mut out = FilteredLayer { found: Vec::new(), instructions: Vec::new(), wants: Vec::new(), notices };
     for found in found {
-        let source = Source::File { layer: Layer::Project, path: file.clone(), line: found.line };
+        let source = ValueSource::File { layer: ConfigLayer::Project, path: file.clone(), line: found.line };
         let confined = |path: &str| FileRef {
             path: path.into(),
             confined_to: Some(root.to_owned()),
@@ -39,7 +39,7 @@ pub(super) fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered
         };
         let added = || want("replace your system prompt; until then it is only added to yours".to_owned());
         match (found.key.setter, found.key.kind, &found.value) {
-            (Setter::Inform, ValueKind::Path, Value::String(path)) => {
+            (SettingOwner::Inform, ValueKind::Path, Value::String(path)) => {
                 let named = confined(path);
                 if named.escapes() {
                     let path = named.path.display();
@@ -47,14 +47,14 @@ pub(super) fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered
                         .push(want(format!("have the model read {path}, which leads out of the project")));
                 } else {
                     out.wants.push(added());
-                    out.instructions.push(Instruction::File(named));
+                    out.instructions.push(InstructionSource::File(named));
                 }
             }
-            (Setter::Inform, ValueKind::Text, Value::String(text)) => {
+            (SettingOwner::Inform, ValueKind::Text, Value::String(text)) => {
                 out.wants.push(added());
-                out.instructions.push(Instruction::Text { text: text.clone(), source: source.clone() });
+                out.instructions.push(InstructionSource::Text { text: text.clone(), source: source.clone() });
             }
-            (Setter::Inform, ValueKind::MorePaths, Value::Array(paths)) => {
+            (SettingOwner::Inform, ValueKind::MorePaths, Value::Array(paths)) => {
                 let leads_out = |path: &Value| path.as_str().is_none_or(|path| confined(path).escapes());
                 let (outside, inside): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(leads_out);
                 if !outside.is_empty() {
@@ -63,9 +63,9 @@ pub(super) fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered
                     out.wants
                         .push(want(format!("have the model read {named}, which leads out of the project")));
                 }
-                out.found.push(Found { value: Value::Array(inside), ..found });
+                out.found.push(FoundValue { value: Value::Array(inside), ..found });
             }
-            (Setter::Raise, _, rules) => {
+            (SettingOwner::Raise, _, rules) => {
                 let allowed = allowed(rules);
                 if !allowed.is_empty() {
                     out.wants.push(want(format!("allow without asking: {}", allowed.join(", "))));
@@ -84,7 +84,7 @@ pub(super) fn filter(layer: FileLayer, weaker: &Merged, root: &Path) -> Filtered
 }
 
 /// What setting this key would mean for the user.
-fn words(found: &Found, root: &Path) -> String {
+fn words(found: &FoundValue, root: &Path) -> String {
     let name = found.path.last().map_or("", String::as_str);
     let value = disclose(found.key.kind, name, &found.value, root);
     let text = match &value {
@@ -113,16 +113,16 @@ fn words(found: &Found, root: &Path) -> String {
     }
 }
 
-fn tightens(setter: Setter, value: &Value, weaker: Option<&Value>) -> bool {
+fn tightens(setter: SettingOwner, value: &Value, weaker: Option<&Value>) -> bool {
     match setter {
-        Setter::User | Setter::Environment | Setter::Inform => false,
-        Setter::Anyone | Setter::Add | Setter::Raise => true,
-        Setter::Lower => {
+        SettingOwner::User | SettingOwner::Environment | SettingOwner::Inform => false,
+        SettingOwner::Anyone | SettingOwner::Add | SettingOwner::Raise => true,
+        SettingOwner::Lower => {
             let number = value.as_u64().unwrap_or(0);
             let limit = weaker.and_then(Value::as_u64).unwrap_or(0);
             number != 0 && (limit == 0 || number <= limit)
         }
-        Setter::Stricter => strictness(value) >= weaker.map_or(BALANCED, strictness),
+        SettingOwner::Stricter => strictness(value) >= weaker.map_or(BALANCED, strictness),
     }
 }
 

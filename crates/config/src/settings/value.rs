@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use zdx_models::{ProviderEntry, Timeouts};
 use zdx_protocol::Approval;
 
-use super::source::{FileRef, Instruction, Source};
+use super::source::{FileRef, InstructionSource, ValueSource};
 
 /// Made by `resolve` alone. Fields marked `skip` are more than one key's value and are filled in there.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -59,15 +59,15 @@ pub struct Config {
     pub blacklist_patterns: Vec<String>,
     pub whitelist: Vec<String>,
     pub env: ChildEnv,
-    pub logs: Logs,
-    pub cache: Cache,
+    pub logs: LogSettings,
+    pub cache: CacheSettings,
     #[serde(skip)]
-    pub instructions: Vec<Instruction>,
-    pub compaction: Compaction,
-    pub validation: Validation,
-    pub mcp: Mcp,
+    pub instructions: Vec<InstructionSource>,
+    pub compaction: CompactionSettings,
+    pub validation: ValidationSettings,
+    pub mcp: McpSettings,
     #[serde(default)]
-    pub acp: Acp,
+    pub acp: AcpSettings,
     /// Tables that their own part reads, in written order.
     #[serde(default)]
     pub agent: Map<String, Value>,
@@ -103,7 +103,7 @@ pub struct ModelEntry {
 /// One layer's `permission` table, for policy to read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerRules {
-    pub source: Source,
+    pub source: ValueSource,
     /// An untrusted layer can only raise a verdict.
     pub trusted: bool,
     pub value: Value,
@@ -114,7 +114,7 @@ pub struct LayerRules {
 pub struct LayerList {
     /// `whitelist`, `blacklist_patterns` or `dangerous_patterns`.
     pub key: &'static str,
-    pub source: Source,
+    pub source: ValueSource,
     pub texts: Vec<String>,
 }
 
@@ -127,7 +127,7 @@ pub struct ChildEnv {
 
 /// The servers that bring tools, and how much room these may take.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Mcp {
+pub struct McpSettings {
     /// What the first request waits for servers that were never seen before, where no person waits.
     pub first_wait_ms: u64,
     /// Of one server, and of all together, before they are only found by searching.
@@ -142,35 +142,35 @@ pub struct Mcp {
 
 /// Other agents, spoken to over ACP.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Acp {
+pub struct AcpSettings {
     /// By name, in written order; `acp` reads them.
     #[serde(default)]
     pub agents: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Logs {
+pub struct LogSettings {
     pub level: String,
     pub max_bytes: u64,
     pub files: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Cache {
+pub struct CacheSettings {
     /// None: zdx's own place, see `Paths::cache`.
     pub dir: Option<PathBuf>,
     pub ttl_hours: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Compaction {
+pub struct CompactionSettings {
     pub auto: bool,
     pub prune: bool,
 }
 
 /// What must hold before a turn counts as done. Off without a command.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Validation {
+pub struct ValidationSettings {
     /// Off with one word, whatever command there is.
     pub enabled: bool,
     pub command: Option<String>,
@@ -181,7 +181,7 @@ pub struct Validation {
 
 /// What the command line said; `None` where it said nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Flags {
+pub struct ConfigFlags {
     pub model: Option<String>,
     pub provider: Option<String>,
     /// Empty: no system prompt at all, not even the built-in one.

@@ -68,7 +68,8 @@ impl CommandSource {
 /// so that no other process of zdx takes for trusted.
 pub fn named_files(root: &Path, command: &CommandSource) -> BTreeMap<PathBuf, ContentHash> {
     let named = named_words(&command.script, root, &command.variables);
-    let mut finder = Finder { root, left: HASHED_BYTES, entries: MOST_ENTRIES, found: BTreeMap::new() };
+    let mut finder =
+        NamedFileFinder { root, left: HASHED_BYTES, entries: MOST_ENTRIES, found: BTreeMap::new() };
     let (mut tokens, mut overflow) = tokens(command, &named, root);
     for pattern in tokens.iter().filter(|token| token.contains(['*', '?', '['])).cloned().collect::<Vec<_>>()
     {
@@ -186,7 +187,7 @@ fn folder(root: &Path, token: &str) -> Option<PathBuf> {
     (real.starts_with(root) && real != root && real.is_dir()).then_some(real)
 }
 
-struct Finder<'a> {
+struct NamedFileFinder<'a> {
     root: &'a Path,
     /// Bytes that may still be hashed.
     left: u64,
@@ -195,7 +196,7 @@ struct Finder<'a> {
     found: BTreeMap<PathBuf, ContentHash>,
 }
 
-impl Finder<'_> {
+impl NamedFileFinder<'_> {
     fn add(&mut self, path: &Path) {
         // What is not there, or not to be reached, cannot be run either.
         let Ok(real) = path.canonicalize() else { return };

@@ -39,14 +39,14 @@ pub struct TrustEntry {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredTrust {
     version: u32,
     /// By canonical root.
-    projects: BTreeMap<String, Trusted>,
+    projects: BTreeMap<String, TrustedProject>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Trusted {
+struct TrustedProject {
     digest: String,
     at: Timestamp,
     /// Which files with which content: tells what changed. Only `digest` decides.
@@ -102,7 +102,7 @@ impl TrustStore {
         };
         let files = project.files.iter().map(file).collect();
         let at = zdx_protocol::record::now();
-        let trusted = Trusted { digest: project.digest().to_string(), at, files };
+        let trusted = TrustedProject { digest: project.digest().to_string(), at, files };
         self.change(|stored| {
             stored.projects.insert(name, trusted);
         })
@@ -115,7 +115,7 @@ impl TrustStore {
     }
 
     pub fn list(&self) -> Result<Vec<TrustEntry>, TrustError> {
-        let entry = |(root, trusted): (String, Trusted)| TrustEntry {
+        let entry = |(root, trusted): (String, TrustedProject)| TrustEntry {
             root: root.into(),
             digest: trusted.digest,
             at: trusted.at,
@@ -124,11 +124,11 @@ impl TrustStore {
         Ok(self.read()?.projects.into_iter().map(entry).collect())
     }
 
-    fn read(&self) -> Result<Stored, TrustError> {
+    fn read(&self) -> Result<StoredTrust, TrustError> {
         let read = match read_regular(&self.file, LARGEST_FILE) {
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Stored { version: VERSION, projects: BTreeMap::new() });
+                return Ok(StoredTrust { version: VERSION, projects: BTreeMap::new() });
             }
             Err(source) => return Err(self.failed(source)),
         };
@@ -136,7 +136,7 @@ impl TrustStore {
         if read.cut {
             return Err(damaged("it is larger than 8 MiB".to_owned()));
         }
-        let stored: Stored =
+        let stored: StoredTrust =
             serde_json::from_slice(&read.bytes).map_err(|error| damaged(error.to_string()))?;
         match stored.version {
             VERSION => Ok(stored),
@@ -144,7 +144,7 @@ impl TrustStore {
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Stored) -> T) -> Result<T, TrustError> {
+    fn change<T>(&self, change: impl FnOnce(&mut StoredTrust) -> T) -> Result<T, TrustError> {
         if let Some(dir) = self.file.parent() {
             ensure_dir(dir).map_err(|source| self.failed(source))?;
         }
@@ -163,7 +163,7 @@ impl TrustStore {
         })
     }
 
-    fn write(&self, stored: &Stored) -> io::Result<()> {
+    fn write(&self, stored: &StoredTrust) -> io::Result<()> {
         let dir = self.file.parent().unwrap_or(Path::new("/"));
         // Made with mode 0600.
         let mut file = tempfile::NamedTempFile::new_in(dir)?;

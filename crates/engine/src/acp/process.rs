@@ -13,8 +13,8 @@ use zdx_acp::{Inbox, Peer, Tap, connect};
 use zdx_protocol::redact::Redactor;
 
 use super::AgentCommand;
-use zdx_config::Env;
-use zdx_mcp::LastWords;
+use zdx_config::Environment;
+use zdx_mcp::StderrTail;
 use zdx_tools::{ChildProcess, ChildSpec, Shell};
 
 /// What it gets to end by itself once its stdin is closed.
@@ -25,7 +25,7 @@ const A_MOMENT: Duration = Duration::from_millis(300);
 /// Where and with what agents are started.
 #[derive(Clone)]
 pub struct Launch {
-    pub env: Env,
+    pub env: Environment,
     pub root: PathBuf,
     /// This program, re-executed around it.
     pub supervisor: PathBuf,
@@ -34,7 +34,7 @@ pub struct Launch {
 
 pub struct AgentProcess {
     process: ChildProcess,
-    words: Arc<LastWords>,
+    words: Arc<StderrTail>,
     stderr: JoinHandle<()>,
     /// When it was seen to have ended.
     ended: Option<Instant>,
@@ -65,7 +65,7 @@ impl AgentProcess {
             .spawn(spec)
             .await
             .map_err(|error| format!("the agent {} does not start: {}", command.name, error.not_started()))?;
-        let words = Arc::<LastWords>::default();
+        let words = Arc::<StderrTail>::default();
         let stderr = tokio::spawn(Arc::clone(&words).listen(child.stderr, Arc::clone(redactor)));
         let (peer, inbox) = connect(child.stdout, child.stdin, tap);
         Ok((Self { process: child.process, words, stderr, ended: None }, peer, inbox))

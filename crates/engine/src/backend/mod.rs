@@ -15,7 +15,7 @@ use crate::persona::Persona;
 pub(crate) use info::started;
 pub use info::{BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, SessionModes};
 use native::ModelLister;
-use zdx_tools::registry::Registry;
+use zdx_tools::registry::ToolRegistry;
 
 const NO_MODEL_CHOICE: &str = "which model answers is not zdx's to choose here";
 const NO_MODES: &str = "there are no session modes here";
@@ -122,7 +122,7 @@ impl Backend {
     }
 
     /// Works as another agent profile from the next request on, where `plays_agent_profiles` is set.
-    pub(crate) fn play(&mut self, persona: &Persona, registry: &Registry) {
+    pub(crate) fn play(&mut self, persona: &Persona, registry: &ToolRegistry) {
         match self {
             Self::Native(native) => native.play(persona, registry),
             Self::Acp(_) => {}

@@ -15,8 +15,8 @@ use super::PROGRESS_QUEUE;
 use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
 use crate::call::{TurnIo, TurnResult};
-use zdx_tools::shell::Captured;
-use zdx_tools::{BesideResult, CommandOutput, End, RunOptions, ShellError, command_result};
+use zdx_tools::shell::CapturedStream;
+use zdx_tools::{BesideResult, CommandEnd, CommandOutput, RunOptions, ShellError, command_result};
 
 /// A command and who wants it.
 pub(crate) struct Wanted<'a> {
@@ -93,7 +93,7 @@ pub(crate) async fn output_of(id: String, command: &str, io: &TurnIo) -> Result<
     let timeout = io.tools.timeout;
     let wanted = Wanted { id, command, by: CallOrigin::Command, word: Origin::Model, timeout };
     match run_gated(wanted, io).await {
-        Ok((output, _)) if output.end == End::Exited(0) => Ok(output.stdout.text),
+        Ok((output, _)) if output.end == CommandEnd::Exited(0) => Ok(output.stdout.text),
         Ok((output, _)) => Ok(report(command, &output)),
         Err(not_run) => {
             let text = format!("(`{command}` was not run: {})", not_run.message());
@@ -185,7 +185,7 @@ pub(crate) fn report(command: &str, output: &CommandOutput) -> String {
 
 /// The same for readers of the session.
 fn ran(command: &str, output: &CommandOutput, took: Duration) -> Shell {
-    let lines = |captured: &Captured| u32::try_from(captured.text.lines().count()).unwrap_or(u32::MAX);
+    let lines = |captured: &CapturedStream| u32::try_from(captured.text.lines().count()).unwrap_or(u32::MAX);
     let mut order = output.order();
     // Where one stream ends and the other begins must be known all the same.
     if order.is_empty() && !output.stdout.text.is_empty() && !output.stderr.text.is_empty() {
@@ -195,20 +195,20 @@ fn ran(command: &str, output: &CommandOutput, took: Duration) -> Shell {
     Shell { command: command.to_owned(), end: shell_end(&output.end), duration_ms, order }
 }
 
-fn shell_end(end: &End) -> ShellEnd {
+fn shell_end(end: &CommandEnd) -> ShellEnd {
     match end {
-        End::Exited(code) => ShellEnd::Exited { exit_code: *code },
-        End::Signalled(signal) => ShellEnd::Signalled { signal: *signal },
-        End::TimedOut(after) => ShellEnd::TimedOut { after_ms: millis(*after) },
-        End::Cancelled => ShellEnd::Interrupted,
+        CommandEnd::Exited(code) => ShellEnd::Exited { exit_code: *code },
+        CommandEnd::Signalled(signal) => ShellEnd::Signalled { signal: *signal },
+        CommandEnd::TimedOut(after) => ShellEnd::TimedOut { after_ms: millis(*after) },
+        CommandEnd::Cancelled => ShellEnd::Interrupted,
     }
 }
 
-pub(crate) fn ending(end: &End) -> String {
+pub(crate) fn ending(end: &CommandEnd) -> String {
     match end {
-        End::Exited(code) => format!("exit code {code}"),
-        End::Signalled(signal) => format!("killed by signal {signal}"),
-        End::TimedOut(after) => format!("stopped after {} s, the time limit", after.as_secs()),
-        End::Cancelled => "interrupted".to_owned(),
+        CommandEnd::Exited(code) => format!("exit code {code}"),
+        CommandEnd::Signalled(signal) => format!("killed by signal {signal}"),
+        CommandEnd::TimedOut(after) => format!("stopped after {} s, the time limit", after.as_secs()),
+        CommandEnd::Cancelled => "interrupted".to_owned(),
     }
 }

@@ -15,7 +15,7 @@ use crate::grants::Granted;
 use crate::in_force::InForce;
 use crate::persona::Persona;
 use zdx_tools::ToolContext;
-use zdx_tools::registry::Registry;
+use zdx_tools::registry::ToolRegistry;
 
 /// The answer to a turn, by whoever gave it; the rest of a `TurnSummary` is the same for all.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl From<Outcome> for TurnResult {
 #[derive(Clone)]
 pub struct TurnIo {
     pub emit: Emitter,
-    pub registry: Arc<Registry>,
+    pub registry: Arc<ToolRegistry>,
     /// Who is at work: it may not use every tool there is.
     pub persona: Arc<Persona>,
     pub tools: ToolContext,

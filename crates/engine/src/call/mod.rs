@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::grants::Granted;
 use zdx_tools::ToolContext;
-use zdx_tools::registry::Registry;
+use zdx_tools::registry::ToolRegistry;
 
 pub(crate) use approvals::{Approvals, Clock};
 pub use io::{TurnIo, TurnResult};
@@ -26,7 +26,7 @@ const PROGRESS_QUEUE: usize = 64;
 /// What calls of one session share. Cheap to clone.
 #[derive(Clone)]
 pub struct CallContext {
-    pub registry: Arc<Registry>,
+    pub registry: Arc<ToolRegistry>,
     pub tools: ToolContext,
     pub grants: Granted,
     pub approvals: Approvals,

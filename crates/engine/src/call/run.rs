@@ -18,7 +18,7 @@ use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
 use crate::call::TurnIo;
 use crate::secrets;
-use zdx_tools::{BesideResult, Prepared, RunContext};
+use zdx_tools::{BesideResult, PreparedCall, ToolRunContext};
 
 /// Tools clean up on cancel by themselves; one that does not is left behind after this long.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
@@ -26,7 +26,7 @@ const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// A call that passed the gate.
 pub(crate) struct Ready {
     pub call: ToolCall,
-    pub prepared: Prepared,
+    pub prepared: PreparedCall,
     /// What kind of call it is, where it is proven to only read.
     pub reads: Option<CallKind>,
 }
@@ -91,7 +91,7 @@ pub(crate) async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused>
         return Err(not_run().into());
     }
     let prepared = prepare(&call, io).await?;
-    let Prepared { action, preview, doomed, adds_mask, .. } = &prepared;
+    let PreparedCall { action, preview, doomed, adds_mask, .. } = &prepared;
     let masked = *adds_mask && secrets::showed_mask(io.emit.transcript().messages());
     let masked = masked.then(masked_text);
     match gate(io, &call, Proposed { action, preview, doomed: masked.as_ref().or(doomed.as_ref()) }).await {
@@ -111,12 +111,12 @@ pub(crate) async fn run(
     io: &TurnIo,
 ) -> (impl Future<Output = Finish> + use<>, BoxStream<'static, (String, String)>) {
     let Ready { call, prepared, reads } = ready;
-    let Prepared { action, preview, line, .. } = &prepared;
+    let PreparedCall { action, preview, line, .. } = &prepared;
     life::started(&call, CallOrigin::Model, Start { action, preview, line: *line }, io).await;
     let diff = action.diff(preview).map(str::to_owned);
     let (chunks_in, chunks) = mpsc::channel(PROGRESS_QUEUE);
     let beside = BesideResult::default();
-    let context = RunContext {
+    let context = ToolRunContext {
         id: call.id.clone(),
         cancel: io.cancel.clone(),
         progress: chunks_in,
@@ -141,7 +141,7 @@ fn chunks_of(id: String, chunks: mpsc::Receiver<String>) -> BoxStream<'static, (
     .boxed()
 }
 
-async fn prepare(call: &ToolCall, io: &TurnIo) -> Result<Prepared, ToolError> {
+async fn prepare(call: &ToolCall, io: &TurnIo) -> Result<PreparedCall, ToolError> {
     let tool = io.registry.find(&call.name).filter(|tool| io.persona.has(&tool.spec().name));
     let Some(tool) = tool else {
         let names: Vec<_> = io.registry.names().filter(|name| io.persona.has(name)).collect();

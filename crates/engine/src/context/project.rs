@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use super::globs;
-use zdx_config::Paths;
-use zdx_config::{FileRef, Instruction};
+use zdx_config::AppPaths;
+use zdx_config::{FileRef, InstructionSource};
 use zdx_workspace::own_files::read_regular;
 
 const FILE_NAME: &str = "AGENTS.md";
@@ -37,21 +37,25 @@ struct Candidate {
     expected: bool,
 }
 
-pub fn load_project_context(paths: &Paths, root: &Path, instructions: &[Instruction]) -> ProjectContext {
+pub fn load_project_context(
+    paths: &AppPaths,
+    root: &Path,
+    instructions: &[InstructionSource],
+) -> ProjectContext {
     let mut sections = Sections::default();
     for candidate in agents_files(paths, root) {
         sections.file(candidate);
     }
     for instruction in instructions {
         match instruction {
-            Instruction::File(FileRef { path, confined_to, .. }) => {
+            InstructionSource::File(FileRef { path, confined_to, .. }) => {
                 let (files, notice) = globs::expand(path);
                 sections.context.notices.extend(notice);
                 for path in files {
                     sections.file(Candidate { path, confined_to: confined_to.clone(), expected: true });
                 }
             }
-            Instruction::Text { text, source } => sections.add(source, text),
+            InstructionSource::Text { text, source } => sections.add(source, text),
         }
     }
     sections.finish()
@@ -98,7 +102,7 @@ impl Sections {
 }
 
 /// Where `AGENTS.md` may lie, the most general first.
-fn agents_files(paths: &Paths, root: &Path) -> Vec<Candidate> {
+fn agents_files(paths: &AppPaths, root: &Path) -> Vec<Candidate> {
     let named = |dir: &Path| {
         let (own, foreign) = (dir.join(FILE_NAME), dir.join(FOREIGN_NAME));
         // A link to nothing is a file that somebody wants told of.

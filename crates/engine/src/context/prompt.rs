@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::project::ProjectContext;
 use zdx_protocol::path_text;
 
-use zdx_config::{Config, FileRef, Source, SystemPrompt};
+use zdx_config::{Config, FileRef, SystemPrompt, ValueSource};
 use zdx_workspace::own_files::read_regular;
 
 const LARGEST_FILE: usize = 256 * 1024;
@@ -16,7 +16,7 @@ pub enum PromptError {
     #[error(
         "cannot read system_prompt_file {path}: {reason}; correct it ({named_in}), or pass --system-prompt"
     )]
-    Unreadable { path: PathBuf, reason: String, named_in: Source },
+    Unreadable { path: PathBuf, reason: String, named_in: ValueSource },
 }
 
 /// The whole system text of a session. Nothing in it changes from one request to the next: a model server's

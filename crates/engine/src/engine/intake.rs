@@ -10,8 +10,8 @@ use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt};
 use super::Engine;
 use crate::context::input::{self, Fitted, Keep};
 use crate::context::mentions::{Attached, Attachment, attach};
-use zdx_config::library::Expanded;
-use zdx_mcp::{Prompted, Server};
+use zdx_config::library::ExpandedCommand;
+use zdx_mcp::{RequestedPrompt, ServerTask};
 use zdx_protocol::mentions::{self, Mention, MentionForm, MentionTarget, TypedInput};
 use zdx_workspace::spill;
 
@@ -32,18 +32,18 @@ pub(crate) enum Work {
     },
     /// A slash command of the user's or the project's, whose own commands have yet to run.
     Slash {
-        expanded: Expanded,
+        expanded: ExpandedCommand,
         /// What came on stdin, behind it all.
         data: String,
     },
     /// A prompt, and what of servers it mentions, which has yet to be read.
     Mentioning {
         prompt: Prompt,
-        resources: Vec<(Arc<Server>, String)>,
+        resources: Vec<(Arc<ServerTask>, String)>,
     },
     /// A prompt of a server, which has yet to be asked for.
     Prompted {
-        prompted: Prompted,
+        prompted: RequestedPrompt,
         /// What came on stdin, behind it.
         data: String,
     },
@@ -99,7 +99,7 @@ impl Engine {
     }
 
     /// What of a prompt's mentions are resources of servers, and what is left.
-    fn resources(&self, mentions: Vec<Mention>) -> (Vec<(Arc<Server>, String)>, Vec<Mention>) {
+    fn resources(&self, mentions: Vec<Mention>) -> (Vec<(Arc<ServerTask>, String)>, Vec<Mention>) {
         let servers = &self.queries.servers;
         let (mut resources, mut rest) = (Vec::new(), Vec::new());
         for mention in mentions {

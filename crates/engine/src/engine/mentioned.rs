@@ -6,10 +6,10 @@ use std::sync::Arc;
 use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt};
 
 use crate::call::TurnIo;
-use zdx_mcp::{Prompted, Server, read_resource};
+use zdx_mcp::{RequestedPrompt, ServerTask, read_resource};
 
 /// Each goes before the prompt; what cannot be read is told and left out. False when the user has had enough of it.
-pub(super) async fn attach(resources: Vec<(Arc<Server>, String)>, io: &TurnIo) -> bool {
+pub(super) async fn attach(resources: Vec<(Arc<ServerTask>, String)>, io: &TurnIo) -> bool {
     for (server, uri) in resources {
         let label = format!("{}:{uri}", server.id);
         match read_resource(&server, &uri, &io.cancel).await {
@@ -30,7 +30,7 @@ pub(super) async fn attach(resources: Vec<(Arc<Server>, String)>, io: &TurnIo) -
 }
 
 /// The words of a server's prompt, as data: they trigger nothing. How it ended if there are none.
-pub(super) async fn fill(prompted: Prompted, data: String, io: &TurnIo) -> Result<Prompt, Outcome> {
+pub(super) async fn fill(prompted: RequestedPrompt, data: String, io: &TurnIo) -> Result<Prompt, Outcome> {
     let message = match prompted.text(&io.cancel).await {
         None => {
             io.emit.emit(Event::Interrupted).await;

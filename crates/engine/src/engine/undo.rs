@@ -8,7 +8,7 @@ use super::{Engine, RepeatableTurn};
 use crate::history::left_behind;
 use crate::history::revert::{RevertError, RevertPlan, Way};
 use zdx_workspace::Workspace;
-use zdx_workspace::read_tracker::Sight;
+use zdx_workspace::read_tracker::SeenContent;
 
 impl Engine {
     pub(super) async fn undo(&self, way: Way) -> Result<(), RevertError> {
@@ -68,7 +68,7 @@ impl Engine {
         for file in files {
             let after = file.after.as_ref().map(|after| after.sha256.clone());
             let sights = self.calls.tools.workspace.sights();
-            sights.saw(&file.path, Some(Sight(after.flatten())));
+            sights.saw(&file.path, Some(SeenContent(after.flatten())));
         }
     }
 

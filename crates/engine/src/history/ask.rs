@@ -8,7 +8,7 @@ use zdx_protocol::{Message, Role};
 use crate::acp::PREFIX;
 use crate::models::ModelPicker;
 use zdx_config::Config;
-use zdx_config::Env;
+use zdx_config::Environment;
 
 /// What an answer may have: it is read as a page, not as a book.
 const MAX_TOKENS: u32 = 2048;
@@ -17,7 +17,7 @@ const LONGEST: usize = 64 << 10;
 
 pub struct Asker {
     pub config: Arc<Config>,
-    pub env: Env,
+    pub env: Environment,
     /// Named on the command line or in the environment.
     pub explicit_model: Option<String>,
 }

@@ -10,7 +10,7 @@ use zdx_protocol::{FileChange, FileState};
 use super::commands::by_commands;
 use super::since::since;
 use zdx_store::{SessionId, SessionStore};
-use zdx_workspace::{Blobs, Workspace, read_as};
+use zdx_workspace::{BlobStore, Workspace, read_as};
 
 /// What counting the lines of all files may take.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub(crate) fn report(
 }
 
 /// With the lines that came and went.
-fn counted(changes: &[FileChange], blobs: Option<&Blobs>) -> Vec<ChangedFile> {
+fn counted(changes: &[FileChange], blobs: Option<&BlobStore>) -> Vec<ChangedFile> {
     let deadline = Instant::now() + PATIENCE;
     let counted = |change: &FileChange| {
         let text = |state: &Option<FileState>| match state {
@@ -48,7 +48,7 @@ fn counted(changes: &[FileChange], blobs: Option<&Blobs>) -> Vec<ChangedFile> {
 }
 
 /// As it was kept, or as it still lies there.
-fn content(state: &FileState, path: &Path, blobs: &Blobs) -> Option<Vec<u8>> {
+fn content(state: &FileState, path: &Path, blobs: &BlobStore) -> Option<Vec<u8>> {
     let hash = state.sha256.as_deref()?;
     blobs.get(hash).or_else(|_| read_as(path, hash)).ok()
 }

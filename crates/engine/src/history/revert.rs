@@ -10,7 +10,7 @@ use zdx_protocol::facts::quote;
 use zdx_protocol::{Event, FileChange, FileState, LeftBehind, Target, Transcript};
 
 use zdx_store::is_same_root;
-use zdx_workspace::Blobs;
+use zdx_workspace::BlobStore;
 use zdx_workspace::path_lock::PathLockError;
 use zdx_workspace::workspace::{FileError, Workspace};
 
@@ -206,7 +206,7 @@ impl RevertPlan {
     }
 
     /// The event that carrying it out would give. Touches nothing.
-    pub fn check(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Event, RevertError> {
+    pub fn check(&self, workspace: &Workspace, blobs: &BlobStore) -> Result<Event, RevertError> {
         self.steps(workspace, blobs).map(|files| self.event(files))
     }
 
@@ -217,7 +217,7 @@ impl RevertPlan {
         }
     }
 
-    fn steps(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Vec<FileChange>, RevertError> {
+    fn steps(&self, workspace: &Workspace, blobs: &BlobStore) -> Result<Vec<FileChange>, RevertError> {
         let mut steps = Vec::new();
         let mut conflicts = Vec::new();
         for file in &self.files {
@@ -237,7 +237,7 @@ impl RevertPlan {
         &self,
         file: &FileChange,
         workspace: &Workspace,
-        blobs: &Blobs,
+        blobs: &BlobStore,
     ) -> Result<Option<FileChange>, Why> {
         let target = target(&file.path, workspace).ok_or(Why::ChangedSince)?;
         let now = match state(workspace, &target) {
@@ -265,7 +265,7 @@ impl RevertPlan {
     }
 
     /// Does it, or nothing of it. The event tells, and saves, what was done.
-    pub fn carry_out(&self, workspace: &Workspace, blobs: &Blobs) -> Result<Event, RevertError> {
+    pub fn carry_out(&self, workspace: &Workspace, blobs: &BlobStore) -> Result<Event, RevertError> {
         let paths = self.files.iter().map(|file| file.path.clone());
         let _guard = workspace.lock_paths(paths, &|| false).map_err(busy)?;
         let files = self.steps(workspace, blobs)?;
@@ -316,7 +316,7 @@ pub(super) fn state(workspace: &Workspace, target: &Target) -> Result<Option<Fil
     let failed = |source| FileError::Io { path: target.path.clone(), source };
     let mode = opened.file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
     Ok(Some(FileState {
-        sha256: Blobs::hash_all(opened.file).map_err(failed)?,
+        sha256: BlobStore::hash_all(opened.file).map_err(failed)?,
         mode,
         access: workspace.access(target),
     }))
@@ -335,11 +335,11 @@ pub(super) fn look(
         opened.file.metadata().map_err(|source| FileError::Io { path: target.path.clone(), source })?;
     let mode = found.permissions().mode() & 0o7777;
     let content = workspace.read_file(target, MOST)?;
-    Ok(Some((FileState { sha256: Some(Blobs::hash(&content)), mode, access: None }, content)))
+    Ok(Some((FileState { sha256: Some(BlobStore::hash(&content)), mode, access: None }, content)))
 }
 
 /// One file from one state to the other. What is there now is kept first: that is the way back.
-fn walk(step: &FileChange, workspace: &Workspace, blobs: &Blobs) -> Result<(), String> {
+fn walk(step: &FileChange, workspace: &Workspace, blobs: &BlobStore) -> Result<(), String> {
     let in_words = |error: FileError| error.to_string();
     let target = target(&step.path, workspace).ok_or("its folder is now a link")?;
     let now = look(workspace, &target).map_err(in_words)?;

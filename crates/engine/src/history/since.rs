@@ -11,7 +11,7 @@ use zdx_protocol::query::FileNow;
 use zdx_protocol::{FileChange, FileState, Packed, Part, ToolOutput, Transcript, path_text};
 
 use super::revert::{look, target};
-use zdx_workspace::read_tracker::Sight;
+use zdx_workspace::read_tracker::SeenContent;
 use zdx_workspace::workspace::Workspace;
 
 /// How long may be looked, and at how many files; of the rest nothing is said.
@@ -44,7 +44,7 @@ pub(crate) fn recall(transcript: &Transcript, workspace: &Workspace) {
     for FileChange { path, after, .. } in files_changed(transcript).into_iter().take(MOST) {
         match after {
             Some(FileState { sha256: None, .. }) => {}
-            after => sights.or_saw(path, Sight(after.and_then(|after| after.sha256))),
+            after => sights.or_saw(path, SeenContent(after.and_then(|after| after.sha256))),
         }
     }
     let (mut results, mut read) = (HashMap::new(), HashSet::new());
@@ -68,11 +68,11 @@ pub(crate) fn recall(transcript: &Transcript, workspace: &Workspace) {
 }
 
 /// The file that was read, and what it held if all of it was shown and nothing in it masked.
-fn read_of(output: ToolOutput) -> Option<(PathBuf, Option<Sight>)> {
+fn read_of(output: ToolOutput) -> Option<(PathBuf, Option<SeenContent>)> {
     let ToolOutput::Ok(data) = output else { return None };
     let (path, content) = (data["path"].as_str()?, data["content"].as_str()?);
     let whole = data["bytes"] == content.len() && data["lossy"].is_null();
-    Some((path_text::decode(path), whole.then(|| Sight::of(Some(content.as_bytes())))))
+    Some((path_text::decode(path), whole.then(|| SeenContent::of(Some(content.as_bytes())))))
 }
 
 fn differs(file: &FileChange, workspace: &Workspace) -> Option<FileNow> {

@@ -8,12 +8,12 @@ use zdx_protocol::{Event, Role, Transcript};
 
 use super::revert::{Conflict, RevertError, RevertPlan, Way, Why};
 use zdx_workspace::Workspace;
-use zdx_workspace::{Blobs, Journal, KEPT, MadeChange};
+use zdx_workspace::{BlobStore, Checkpoints, KEPT, MadeChange};
 
 struct Place {
     dir: tempfile::TempDir,
     transcript: Transcript,
-    journal: Arc<Journal>,
+    journal: Arc<Checkpoints>,
     workspace: Workspace,
 }
 
@@ -21,7 +21,7 @@ impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("root")).unwrap();
-        let journal = Arc::new(Journal::new(Blobs::new(dir.path().join("blobs"))));
+        let journal = Arc::new(Checkpoints::new(BlobStore::new(dir.path().join("blobs"))));
         let workspace = Workspace::open(&dir.path().join("root")).unwrap();
         let workspace = workspace.with_journal(Arc::clone(&journal));
         Self { dir, transcript: Transcript::default(), journal, workspace }
@@ -161,7 +161,7 @@ fn what_was_not_kept_is_not_touched() {
 
     place.turn();
     place.write("large", "smaller");
-    let kept = place.dir.path().join("blobs").join(Blobs::hash(b"small"));
+    let kept = place.dir.path().join("blobs").join(BlobStore::hash(b"small"));
     assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     fs::write(kept, "SMALL").unwrap();
     let result = place.go(Way::Back(None));
@@ -221,15 +221,15 @@ fn what_is_changed_for_another_session_can_be_taken_back_there() {
     let mut place = Place::new();
     place.put("a", "0", 0o644);
     place.turn();
-    let blobs = Blobs::new(place.dir.path().join("below"));
-    let below = Arc::new(Journal::below(Arc::clone(&place.journal), "task".to_owned(), Some(blobs)));
+    let blobs = BlobStore::new(place.dir.path().join("below"));
+    let below = Arc::new(Checkpoints::below(Arc::clone(&place.journal), "task".to_owned(), Some(blobs)));
     let workspace = Workspace::open(place.workspace.root()).unwrap().with_journal(Arc::clone(&below));
     workspace.replace(&workspace.resolve("a").unwrap(), b"1").unwrap();
     assert_eq!(below.take().0.len(), 1);
     place.save();
     place.go(Way::Back(None)).unwrap();
     assert_eq!(place.has("a").unwrap().0, "0");
-    assert!(Path::new(&place.dir.path().join("below")).join(Blobs::hash(b"0")).exists());
+    assert!(Path::new(&place.dir.path().join("below")).join(BlobStore::hash(b"0")).exists());
 }
 
 #[test]
@@ -237,13 +237,13 @@ fn content_that_cannot_be_kept_is_told_once_and_stops_nothing() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a"), "0").unwrap();
     // A file where the folder would be.
-    let journal = Arc::new(Journal::new(Blobs::new(dir.path().join("a"))));
+    let journal = Arc::new(Checkpoints::new(BlobStore::new(dir.path().join("a"))));
     let workspace = Workspace::open(dir.path()).unwrap().with_journal(Arc::clone(&journal));
     fs::write(dir.path().join("b"), "0").unwrap();
     for (before, content, told) in [(b"0", "1", true), (b"1", "2", false)] {
         workspace.replace(&workspace.resolve("b").unwrap(), content.as_bytes()).unwrap();
         let (changes, trouble) = journal.take();
-        assert_eq!(changes[0].change.before.as_ref().unwrap().sha256, Some(Blobs::hash(before)));
+        assert_eq!(changes[0].change.before.as_ref().unwrap().sha256, Some(BlobStore::hash(before)));
         assert_eq!(trouble.is_some(), told);
     }
 }
@@ -272,7 +272,7 @@ fn a_write_that_does_not_come_leaves_no_folder_and_a_later_one_knows_that_it_mad
     let mut place = Place::new();
     place.turn();
     let target = place.workspace.resolve("new/deep/x").unwrap();
-    drop(place.workspace.stage(&target, b"x", zdx_workspace::workspace::Permissions::Keep).unwrap());
+    drop(place.workspace.stage(&target, b"x", zdx_workspace::workspace::FilePermissions::Keep).unwrap());
     assert!(!place.path("new").exists());
     place.write("new/deep/x", "x");
     place.go(Way::Back(None)).unwrap();

@@ -7,14 +7,14 @@ use zdx_protocol::{Command, ErrorKind, Event, NoticeLevel, RequestId, Sent, Stan
 
 use super::{Host, OpenError, Target};
 use crate::engine::failed;
-use zdx_config::Configured;
+use zdx_config::EffectiveConfig;
 use zdx_config::trust::TrustStore;
 
 impl Host {
     /// Asks about the folder's own files again, and goes on with the session by what holds then.
     pub(super) async fn decide_trust(&mut self) -> Result<(), OpenError> {
         self.declined = None;
-        let before = Configured::read(self.setup.place(&self.root))?.standing;
+        let before = EffectiveConfig::read(self.setup.place(&self.root))?.standing;
         let configured = self.configured(&self.root.clone()).await?;
         if configured.standing == before {
             if configured.wants.is_empty() {
@@ -34,10 +34,10 @@ impl Host {
     }
 
     /// What holds in a folder, after a person was asked about files that want more than they get.
-    pub(super) async fn configured(&mut self, root: &Path) -> Result<Configured, OpenError> {
+    pub(super) async fn configured(&mut self, root: &Path) -> Result<EffectiveConfig, OpenError> {
         let setup = Arc::clone(&self.setup);
         let place = setup.place(root);
-        let configured = Configured::read(place)?;
+        let configured = EffectiveConfig::read(place)?;
         let digest = configured.files.digest();
         if !setup.person || configured.wants.is_empty() || self.declined == Some(digest) {
             return Ok(configured);
@@ -56,7 +56,7 @@ impl Host {
             return Ok(configured);
         }
         // By the store again: files that changed while the question stood are not those that were shown.
-        Ok(Configured::read(place)?)
+        Ok(EffectiveConfig::read(place)?)
     }
 
     async fn trust_answer(&mut self, asked: RequestId) -> Result<bool, OpenError> {

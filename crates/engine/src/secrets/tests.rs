@@ -4,17 +4,17 @@ use serde_json::json;
 use zdx_protocol::{Signature, ToolError};
 
 use super::*;
-use zdx_config::Paths;
-use zdx_config::{Flags, ResolveInput, resolve};
+use zdx_config::AppPaths;
+use zdx_config::{ConfigFlags, ResolveInput, resolve};
 
 fn redactor_for(dotenv: &str, vars: &[(&str, &str)], config: &str) -> Redactor {
     let dir = tempfile::tempdir().unwrap();
     let base = dir.path().to_str().unwrap();
     fs::write(dir.path().join(".env"), dotenv).unwrap();
     fs::write(dir.path().join("config.toml"), config).unwrap();
-    let env = Env::from_pairs(vars.iter().copied().chain([("ZDX_HOME", base)]));
-    let paths = Paths::from_env(&env).unwrap();
-    let flags = Flags::default();
+    let env = Environment::from_pairs(vars.iter().copied().chain([("ZDX_HOME", base)]));
+    let paths = AppPaths::from_env(&env).unwrap();
+    let flags = ConfigFlags::default();
     let input = ResolveInput {
         paths: &paths,
         root: dir.path(),

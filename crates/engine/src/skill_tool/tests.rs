@@ -5,15 +5,15 @@ use serde_json::json;
 use zdx_protocol::{ToolCode, ToolOutput};
 
 use super::*;
-use zdx_config::library::Places;
-use zdx_config::{Env, Paths};
+use zdx_config::library::LibraryFolders;
+use zdx_config::{AppPaths, Environment};
 use zdx_tools::{Shell, ShellSettings};
 use zdx_workspace::Workspace;
 
 struct Desk {
     _dir: tempfile::TempDir,
     home: PathBuf,
-    skills: Skills,
+    skills: SkillLibrary,
     cx: ToolContext,
 }
 
@@ -32,8 +32,8 @@ impl Desk {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("SKILL.md"), text).unwrap();
         }
-        let paths = Paths::from_env(&Env::from_pairs([("HOME", &home)])).unwrap();
-        let (skills, notices) = Skills::load(&Places::new(&root, &paths), &Map::new());
+        let paths = AppPaths::from_env(&Environment::from_pairs([("HOME", &home)])).unwrap();
+        let (skills, notices) = SkillLibrary::load(&LibraryFolders::new(&root, &paths), &Map::new());
         assert_eq!(notices, [] as [&str; 0]);
         let settings = ShellSettings {
             supervisor: PathBuf::from("/nonexistent"),
@@ -55,16 +55,16 @@ impl Desk {
         SkillTool::new(&self.skills, |_| true, lent.clone()).unwrap()
     }
 
-    fn prepare(&self, tool: &SkillTool, input: Value) -> Result<Prepared, ToolError> {
+    fn prepare(&self, tool: &SkillTool, input: Value) -> Result<PreparedCall, ToolError> {
         tool.prepare(input.as_object().unwrap().clone(), &self.cx)
     }
 }
 
-fn run(prepared: Prepared) -> ToolOutput {
+fn run(prepared: PreparedCall) -> ToolOutput {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (progress, _chunks) = tokio::sync::mpsc::channel(1);
     let cancel = tokio_util::sync::CancellationToken::new();
-    runtime.block_on((prepared.run)(RunContext {
+    runtime.block_on((prepared.run)(ToolRunContext {
         id: "t".to_owned(),
         cancel,
         progress,
@@ -89,7 +89,7 @@ fn a_model_is_told_what_there_is_and_no_more() {
 fn without_skills_there_is_no_tool() {
     let desk = Desk::new();
     assert!(SkillTool::new(&desk.skills, |_| false, Lent::default()).is_none());
-    assert!(SkillTool::new(&Skills::default(), |_| true, Lent::default()).is_none());
+    assert!(SkillTool::new(&SkillLibrary::default(), |_| true, Lent::default()).is_none());
 }
 
 #[test]

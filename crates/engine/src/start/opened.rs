@@ -14,16 +14,16 @@ use crate::history::revert::go_there;
 use crate::history::{SettledIntents, settle_intents};
 use crate::in_force::Lent;
 use crate::setup::Setup;
-use zdx_config::library::Skills;
+use zdx_config::library::SkillLibrary;
 use zdx_store::{SessionId, SessionLog, SessionStore, is_same_root};
-use zdx_workspace::{Journal, Workspace};
+use zdx_workspace::{Checkpoints, Workspace};
 
 pub(crate) struct OpenedSession {
     pub log: SessionLog,
     pub transcript: Transcript,
     pub notices: Vec<(NoticeLevel, String)>,
     pub spill_dir: Option<PathBuf>,
-    pub journal: Journal,
+    pub journal: Checkpoints,
     pub resumed: bool,
     pub one_prompt: bool,
     /// It was open until now: nothing of it is news.
@@ -45,7 +45,9 @@ impl OpenedSession {
         let store = SessionStore::new(setup.paths.sessions());
         let fresh = |log: SessionLog| Self {
             spill_dir: log.path().is_some().then(|| store.companion_dir(log.id())),
-            journal: log.path().map_or_else(Journal::default, |_| Journal::new(store.blobs(log.id()))),
+            journal: log
+                .path()
+                .map_or_else(Checkpoints::default, |_| Checkpoints::new(store.blobs(log.id()))),
             log,
             transcript: Transcript::default(),
             notices: Vec::new(),
@@ -76,7 +78,7 @@ impl OpenedSession {
                 let notices = opened.notices.into_iter().chain(elsewhere);
                 Ok(Self {
                     spill_dir: Some(store.companion_dir(id)),
-                    journal: Journal::new(store.blobs(id)),
+                    journal: Checkpoints::new(store.blobs(id)),
                     log: opened.log,
                     transcript: opened.transcript,
                     notices: notices.map(|text| (NoticeLevel::Warning, text)).collect(),
@@ -142,7 +144,7 @@ impl OpenedSession {
     }
 
     /// Where the skills lie that a resumed session has in its context.
-    pub(crate) fn lent(&self, skills: &Skills) -> Lent {
+    pub(crate) fn lent(&self, skills: &SkillLibrary) -> Lent {
         let lent = Lent::default();
         let parts = self.transcript.messages().iter().flat_map(|message| &message.parts);
         for part in parts {

@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use zdx_config::{Env, Flags, Paths};
+use zdx_config::{AppPaths, ConfigFlags, Environment};
 use zdx_engine::Setup;
 use zdx_engine::testing::{
     BackendCapabilities, BackendCommand, BackendInfo, ContextBudget, Permission, Scripted, SessionModes,
@@ -95,15 +95,15 @@ impl Place {
         F: Future<Output: Into<TurnResult>> + Send + 'static,
     {
         let script: Script = Arc::new(move |prompt, io| script(prompt, io).map(Into::into).boxed());
-        let env = Env::from_pairs([
+        let env = Environment::from_pairs([
             ("HOME", self.dir.path().join("home").into_os_string()),
             ("ZDX_HOME", self.dir.path().join("zdx").into_os_string()),
         ]);
         let setup = Setup {
-            paths: Paths::from_env(&env).unwrap(),
+            paths: AppPaths::from_env(&env).unwrap(),
             env,
             root: self.root(),
-            flags: Flags { model: Some("demo".to_owned()), ..Flags::default() },
+            flags: ConfigFlags { model: Some("demo".to_owned()), ..ConfigFlags::default() },
             agent: None,
             remote: None,
             trust: false,

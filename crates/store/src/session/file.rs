@@ -17,7 +17,7 @@ pub(super) fn file_path(dir: &Path, id: SessionId) -> PathBuf {
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
-pub(super) struct OpenFile {
+pub(super) struct SessionFileHandle {
     file: File,
     /// Where a half-written record begins that could not be cut off yet.
     torn_at: Option<u64>,
@@ -27,7 +27,7 @@ pub(super) struct OpenFile {
     dirty: bool,
 }
 
-impl OpenFile {
+impl SessionFileHandle {
     /// Nothing if another process writes to it. One that only looks whether somebody does is gone in a moment.
     pub(super) fn locked(file: File, entry_synced: bool) -> Option<Self> {
         let tried = file.try_lock().or_else(|error| match error {
@@ -129,7 +129,7 @@ impl OpenFile {
     }
 }
 
-impl Drop for OpenFile {
+impl Drop for SessionFileHandle {
     /// Closing is not enough: a child that is just being started shares the open file until it runs its own program,
     /// and would keep the lock.
     fn drop(&mut self) {
@@ -161,7 +161,7 @@ mod tests {
     fn only_what_was_written_since_is_waited_for() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
-        let mut open = OpenFile::create(&path).unwrap();
+        let mut open = SessionFileHandle::create(&path).unwrap();
         assert!(open.dirty, "what an earlier process wrote may not be on the disk");
         open.sync(&path).unwrap();
         assert!(!open.dirty);

@@ -10,13 +10,13 @@ use zdx_protocol::record::{self, Meta, Record, Remote, SCHEMA_VERSION};
 use zdx_protocol::transcript::{Entry, Turns};
 
 use super::file::file_path;
-use super::load::{self, LINE_CAP, OpenError};
+use super::load::{self, LINE_CAP, SessionOpenError};
 use super::{SessionId, SessionStore, reason};
 
 #[derive(Debug, thiserror::Error)]
-pub enum ForkError {
+pub enum SessionForkError {
     #[error(transparent)]
-    Source(#[from] OpenError),
+    Source(#[from] SessionOpenError),
     #[error("there is no turn {turn}; session {id} has {turns}")]
     UnknownTurn { id: SessionId, turn: u32, turns: u32 },
     #[error("session {id} could not be copied: {why}")]
@@ -26,21 +26,21 @@ pub enum ForkError {
 impl SessionStore {
     /// A copy under a new id, of the whole session or of what was before `turn`. It stands alone: the other one may be
     /// deleted.
-    pub fn fork(&self, id: SessionId, turn: Option<u32>) -> Result<SessionId, ForkError> {
-        let failed = |error: io::Error| ForkError::Failed { id, why: reason(&error) };
+    pub fn fork(&self, id: SessionId, turn: Option<u32>) -> Result<SessionId, SessionForkError> {
+        let failed = |error: io::Error| SessionForkError::Failed { id, why: reason(&error) };
         // Looked at once, as a whole: what is appended meanwhile is not part of it.
         let file = load::open_to_read(self.dir(), id)?;
         let length = file.metadata().map_err(failed)?.len();
-        let source = Source { file: &file, length };
+        let source = ForkSource { file: &file, length };
         let outline = source.outline().map_err(failed)?;
         if let Some(found) = outline.schema_version.filter(|found| *found > SCHEMA_VERSION) {
-            return Err(OpenError::Newer { id, found: found.into() }.into());
+            return Err(SessionOpenError::Newer { id, found: found.into() }.into());
         }
         let end = match turn {
             None => length,
             Some(turn) => {
                 let turns = outline.turns.count();
-                *outline.turns.get(turn).ok_or(ForkError::UnknownTurn { id, turn, turns })?
+                *outline.turns.get(turn).ok_or(SessionForkError::UnknownTurn { id, turn, turns })?
             }
         };
         let fork = SessionId::random();
@@ -55,27 +55,27 @@ impl SessionStore {
             one_prompt: false,
             ts: record::now(),
         };
-        let moved = Moved::new(&self.companion_dir(id), &self.companion_dir(fork));
+        let moved = MovedOutputs::new(&self.companion_dir(id), &self.companion_dir(fork));
         source.copy(end, &Record::Meta(meta), &moved, &file_path(self.dir(), fork)).map_err(failed)?;
         Ok(fork)
     }
 }
 
-struct Source<'a> {
+struct ForkSource<'a> {
     file: &'a File,
     length: u64,
 }
 
 /// Where the turns of a session begin that still count, and what its header says.
 #[derive(Default)]
-struct Outline {
+struct SessionOutline {
     turns: Turns<u64>,
     root: Option<PathBuf>,
     model: Option<String>,
     schema_version: Option<u32>,
 }
 
-impl Outline {
+impl SessionOutline {
     fn note(&mut self, offset: u64, record: Record) {
         let entry = Entry::from(record);
         self.turns.fold(&entry, || offset);
@@ -87,9 +87,9 @@ impl Outline {
     }
 }
 
-impl Source<'_> {
-    fn outline(&self) -> io::Result<Outline> {
-        let mut outline = Outline::default();
+impl ForkSource<'_> {
+    fn outline(&self) -> io::Result<SessionOutline> {
+        let mut outline = SessionOutline::default();
         self.each_line(self.length, |offset, line| {
             if let Ok(record) = Record::parse(line) {
                 outline.note(offset, record);
@@ -100,7 +100,7 @@ impl Source<'_> {
     }
 
     /// Under its name only when it is whole.
-    fn copy(&self, end: u64, meta: &Record, moved: &Moved, path: &Path) -> io::Result<()> {
+    fn copy(&self, end: u64, meta: &Record, moved: &MovedOutputs, path: &Path) -> io::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut copy = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
         copy.write_all(&meta.to_line()?)?;
@@ -140,12 +140,12 @@ impl Source<'_> {
 }
 
 /// Results name files beside their session: in the copy they name the copy's own.
-struct Moved {
+struct MovedOutputs {
     from: Vec<u8>,
     to: Vec<u8>,
 }
 
-impl Moved {
+impl MovedOutputs {
     fn new(from: &Path, to: &Path) -> Self {
         let text = |path: &Path| {
             let quoted = serde_json::to_string(&path_text::encode(path)).unwrap_or_default();

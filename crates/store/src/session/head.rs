@@ -20,7 +20,7 @@ const TAIL: u64 = 8 << 20;
 pub(super) const PROMPT_CHARS: usize = 200;
 
 #[derive(Debug, Default)]
-pub(super) struct Head {
+pub(super) struct SessionHead {
     pub meta: Option<Meta>,
     /// The one in use, as far as can be seen.
     pub model: Option<String>,
@@ -29,18 +29,18 @@ pub(super) struct Head {
     /// It began with an agent's name, right behind the header: what the session of a task looks like that was written
     /// before headers said so.
     begins_as_agent: bool,
-    pub fault: Option<Fault>,
+    pub fault: Option<SessionFault>,
 }
 
 /// What keeps a file from being a session to go on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum SessionFault {
     Empty,
     NoHeader,
     Unreadable,
 }
 
-impl Fault {
+impl SessionFault {
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Empty => "its file is empty",
@@ -50,9 +50,9 @@ impl Fault {
     }
 }
 
-impl Head {
+impl SessionHead {
     pub(super) fn read(path: &Path) -> Self {
-        Self::of(path).unwrap_or_else(|_| Self { fault: Some(Fault::Unreadable), ..Self::default() })
+        Self::of(path).unwrap_or_else(|_| Self { fault: Some(SessionFault::Unreadable), ..Self::default() })
     }
 
     /// The session that this one works for, if it is a task's.
@@ -86,8 +86,8 @@ impl Head {
         }
         head.fault = match &head.meta {
             Some(_) => None,
-            None if bytes.is_empty() => Some(Fault::Empty),
-            None => Some(Fault::NoHeader),
+            None if bytes.is_empty() => Some(SessionFault::Empty),
+            None => Some(SessionFault::NoHeader),
         };
         head.model = match last(tail::MODEL)? {
             Some(Record::Model(change)) => Some(change.model),
@@ -99,17 +99,17 @@ impl Head {
 
 /// What was asked in a turn, and whether it was a command.
 #[derive(Default)]
-struct Asked {
+struct FirstPrompt {
     text: String,
     ran: bool,
 }
 
 /// What a beginning adds up to, and whether more of the file could change that.
-fn fold(bytes: &[u8], cut: bool) -> (Head, bool) {
+fn fold(bytes: &[u8], cut: bool) -> (SessionHead, bool) {
     // A revert may have taken back what was asked first.
     let goes_back = memchr::memmem::find(bytes, tail::REVERT).is_some();
-    let mut head = Head::default();
-    let mut turns: Turns<Asked> = Turns::default();
+    let mut head = SessionHead::default();
+    let mut turns: Turns<FirstPrompt> = Turns::default();
     let mut settled = false;
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let mut last = &[][..];
@@ -122,7 +122,7 @@ fn fold(bytes: &[u8], cut: bool) -> (Head, bool) {
             head.begins_as_agent = agent.ts >= meta.ts;
         }
         let entry = Entry::from(record);
-        turns.fold(&entry, Asked::default);
+        turns.fold(&entry, FirstPrompt::default);
         let place = entry.place();
         match (entry, turns.last_mut()) {
             (Entry::Meta(meta), _) => head.meta = Some(meta),

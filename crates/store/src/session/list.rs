@@ -11,12 +11,12 @@ use jiff::Timestamp;
 use zdx_protocol::query::SessionSummary;
 use zdx_protocol::{Event, Record};
 
-use super::file::{OpenFile, file_path};
-use super::head::{Fault, Head, PROMPT_CHARS};
-use super::load::{Loaded, OpenError, Opened, Scan};
+use super::file::{SessionFileHandle, file_path};
+use super::head::{PROMPT_CHARS, SessionFault, SessionHead};
+use super::load::{ResumedSession, ScanReport, SessionContents, SessionOpenError};
 use super::log::SessionLog;
 use super::{SessionId, load, reason};
-use zdx_workspace::Blobs;
+use zdx_workspace::BlobStore;
 
 /// Among so many of the newest sessions those of a folder are looked for, or among as many as are wanted.
 const LOOKED_AT: usize = 500;
@@ -29,7 +29,7 @@ pub struct SessionStore {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FindError {
+pub enum SessionFindError {
     #[error("no session begins with `{0}`; `zdx sessions list` shows what there is")]
     None(String),
     #[error("{total} sessions begin with `{prefix}`: {}; give more of the id", list_ids(.candidates, *.total))]
@@ -43,7 +43,7 @@ pub enum FindError {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeleteError {
+pub enum SessionDeleteError {
     #[error("there is no session {0}; `zdx sessions list` shows what there is")]
     NotFound(SessionId),
     #[error("session {0} is open in a running zdx; leave it there first")]
@@ -54,7 +54,7 @@ pub enum DeleteError {
 
 /// The session that was used last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Latest {
+pub struct LatestSession {
     pub id: SessionId,
     /// What the user should know of newer files.
     pub notices: Vec<String>,
@@ -90,8 +90,8 @@ impl SessionStore {
     }
 
     /// What files held before tools changed them.
-    pub fn blobs(&self, id: SessionId) -> Blobs {
-        Blobs::new(self.companion_dir(id).join("blobs"))
+    pub fn blobs(&self, id: SessionId) -> BlobStore {
+        BlobStore::new(self.companion_dir(id).join("blobs"))
     }
 
     /// A new session; its file appears with the first thing said.
@@ -99,31 +99,31 @@ impl SessionStore {
         SessionLog::create(&self.dir, id)
     }
 
-    pub fn open(&self, id: SessionId) -> Result<Opened, OpenError> {
+    pub fn open(&self, id: SessionId) -> Result<ResumedSession, SessionOpenError> {
         self.open_retelling(id, 0)
     }
 
     /// The same, with so many of the last turns to be told again.
-    pub fn open_retelling(&self, id: SessionId, turns: usize) -> Result<Opened, OpenError> {
+    pub fn open_retelling(&self, id: SessionId, turns: usize) -> Result<ResumedSession, SessionOpenError> {
         load::open_existing(&self.dir, id, turns)
     }
 
     /// What happened in so many of its last turns.
-    pub fn retold(&self, id: SessionId, turns: usize) -> Result<Vec<Event>, OpenError> {
+    pub fn retold(&self, id: SessionId, turns: usize) -> Result<Vec<Event>, SessionOpenError> {
         load::retold(&self.dir, id, turns)
     }
 
-    pub fn read(&self, id: SessionId) -> Result<Loaded, OpenError> {
+    pub fn read(&self, id: SessionId) -> Result<SessionContents, SessionOpenError> {
         load::read_existing(&self.dir, id)
     }
 
-    pub fn scan(&self, id: SessionId, each: impl FnMut(Record)) -> Result<Scan, OpenError> {
+    pub fn scan(&self, id: SessionId, each: impl FnMut(Record)) -> Result<ScanReport, SessionOpenError> {
         load::scan(&self.dir, id, each)
     }
 
     /// Newest first, at most `limit`, without those of tasks. A file that cannot be read is listed with what its name and
     /// size tell.
-    pub fn list(&self, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
+    pub fn list(&self, limit: Option<usize>) -> Result<Vec<SessionSummary>, SessionFindError> {
         let all = self.newest_first()?.into_iter().map(|entry| self.summary(entry));
         let own = all.filter(|summary| summary.works_for.is_none());
         Ok(own.take(limit.unwrap_or(usize::MAX)).collect())
@@ -131,7 +131,11 @@ impl SessionStore {
 
     /// The same for who wants to go on with one in `root`: those that were had there come first, and conversations
     /// before runs of one prompt.
-    pub fn list_for(&self, root: &Path, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
+    pub fn list_for(
+        &self,
+        root: &Path,
+        limit: Option<usize>,
+    ) -> Result<Vec<SessionSummary>, SessionFindError> {
         let mut found = self.list(limit.map(|limit| limit.max(LOOKED_AT)))?;
         let here = |summary: &SessionSummary| summary.root.as_deref().is_some_and(|r| is_same_root(r, root));
         found.sort_by_key(|summary| (!here(summary), summary.one_prompt));
@@ -140,7 +144,7 @@ impl SessionStore {
     }
 
     /// The same with those of tasks, each below the session that it works for.
-    pub fn list_all(&self, limit: Option<usize>) -> Result<Vec<SessionSummary>, FindError> {
+    pub fn list_all(&self, limit: Option<usize>) -> Result<Vec<SessionSummary>, SessionFindError> {
         let all: Vec<_> = self.newest_first()?.into_iter().map(|entry| self.summary(entry)).collect();
         let known: HashSet<String> = all.iter().map(|summary| summary.id.clone()).collect();
         let above = |summary: &SessionSummary| summary.works_for.clone().filter(|id| known.contains(id));
@@ -157,16 +161,16 @@ impl SessionStore {
     }
 
     /// Those that work for a session.
-    pub fn children(&self, id: SessionId) -> Result<Vec<SessionId>, FindError> {
+    pub fn children(&self, id: SessionId) -> Result<Vec<SessionId>, SessionFindError> {
         let wanted = id.to_string();
         let mine = |id: &SessionId| self.head(*id).works_for() == Some(&wanted);
         Ok(self.ids()?.into_iter().filter(mine).collect())
     }
 
     /// The session a user means by a whole id or the beginning of one.
-    pub fn find(&self, prefix: &str) -> Result<SessionId, FindError> {
+    pub fn find(&self, prefix: &str) -> Result<SessionId, SessionFindError> {
         let wanted = prefix.trim().to_ascii_lowercase();
-        let none = || FindError::None(prefix.chars().take(60).collect());
+        let none = || SessionFindError::None(prefix.chars().take(60).collect());
         if let Ok(id) = wanted.parse::<SessionId>() {
             return if file_path(&self.dir, id).is_file() { Ok(id) } else { Err(none()) };
         }
@@ -179,14 +183,14 @@ impl SessionStore {
                 candidates.sort_unstable();
                 let total = candidates.len();
                 candidates.truncate(NAMED);
-                Err(FindError::Ambiguous { prefix: wanted, candidates, total })
+                Err(SessionFindError::Ambiguous { prefix: wanted, candidates, total })
             }
         }
     }
 
     /// The session last written to, of those started in `root` if one is given; never one of a task. Who wants to talk gets
     /// a conversation, and a run of one prompt only where there is none.
-    pub fn latest(&self, root: Option<&Path>, kind: Kind) -> Result<Latest, FindError> {
+    pub fn latest(&self, root: Option<&Path>, kind: Kind) -> Result<LatestSession, SessionFindError> {
         self.latest_of(root, kind, |_| true)
     }
 
@@ -197,7 +201,7 @@ impl SessionStore {
 
     /// Whether a running zdx has it open.
     pub fn is_in_use(&self, id: SessionId) -> bool {
-        OpenFile::is_in_use(&file_path(&self.dir, id))
+        SessionFileHandle::is_in_use(&file_path(&self.dir, id))
     }
 
     fn latest_of(
@@ -205,7 +209,7 @@ impl SessionStore {
         root: Option<&Path>,
         kind: Kind,
         wanted: impl Fn(SessionId) -> bool,
-    ) -> Result<Latest, FindError> {
+    ) -> Result<LatestSession, SessionFindError> {
         let mut passed_over = Vec::new();
         let mut second_best = None;
         for SessionFile { id, .. } in self.newest_first()? {
@@ -221,30 +225,34 @@ impl SessionStore {
             }
             let notices = || passed_over.iter().copied().map(passed).collect();
             match kind == Kind::Chat && head.meta.as_ref().is_some_and(|meta| meta.one_prompt) {
-                false => return Ok(Latest { id, notices: notices() }),
-                true => second_best = second_best.or_else(|| Some(Latest { id, notices: notices() })),
+                false => return Ok(LatestSession { id, notices: notices() }),
+                true => second_best = second_best.or_else(|| Some(LatestSession { id, notices: notices() })),
             }
         }
         if let Some(latest) = second_best {
             return Ok(latest);
         }
-        Err(root
-            .map_or_else(|| FindError::Empty(self.dir.clone()), |root| FindError::NoneIn(root.to_owned())))
+        Err(root.map_or_else(
+            || SessionFindError::Empty(self.dir.clone()),
+            |root| SessionFindError::NoneIn(root.to_owned()),
+        ))
     }
 
     /// Removes a session and everything beside it. One that a running zdx writes to is left alone.
-    pub fn delete(&self, id: SessionId) -> Result<(), DeleteError> {
+    pub fn delete(&self, id: SessionId) -> Result<(), SessionDeleteError> {
         let path = file_path(&self.dir, id);
         let failed = |error: io::Error| match error.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => DeleteError::NotFound(id),
-            _ => DeleteError::Failed { id, why: reason(&error) },
+            ErrorKind::NotFound | ErrorKind::NotADirectory => SessionDeleteError::NotFound(id),
+            _ => SessionDeleteError::Failed { id, why: reason(&error) },
         };
         if !std::fs::symlink_metadata(&path).map_err(failed)?.is_file() {
-            return Err(DeleteError::Failed { id, why: "it is no regular file".to_owned() });
+            return Err(SessionDeleteError::Failed { id, why: "it is no regular file".to_owned() });
         }
         // Held until the entry is gone, so that nobody resumes what is being deleted.
         let file = File::open(&path).map_err(failed)?;
-        let Some(_held) = OpenFile::locked(file, true) else { return Err(DeleteError::InUse(id)) };
+        let Some(_held) = SessionFileHandle::locked(file, true) else {
+            return Err(SessionDeleteError::InUse(id));
+        };
         std::fs::remove_file(&path).map_err(failed)?;
         match std::fs::remove_dir_all(self.companion_dir(id)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
@@ -252,20 +260,20 @@ impl SessionStore {
         }
     }
 
-    fn ids(&self) -> Result<Vec<SessionId>, FindError> {
+    fn ids(&self) -> Result<Vec<SessionId>, SessionFindError> {
         Ok(self.names()?.filter_map(|entry| session_id(&entry)).collect())
     }
 
-    fn names(&self) -> Result<impl Iterator<Item = std::fs::DirEntry>, FindError> {
+    fn names(&self) -> Result<impl Iterator<Item = std::fs::DirEntry>, SessionFindError> {
         let entries = match std::fs::read_dir(&self.dir) {
             Ok(entries) => Some(entries),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(FindError::Unreadable(reason(&error))),
+            Err(error) => return Err(SessionFindError::Unreadable(reason(&error))),
         };
         Ok(entries.into_iter().flatten().flatten())
     }
 
-    fn newest_first(&self) -> Result<Vec<SessionFile>, FindError> {
+    fn newest_first(&self) -> Result<Vec<SessionFile>, SessionFindError> {
         let entry = |found: std::fs::DirEntry| {
             let id = session_id(&found)?;
             let metadata = found.metadata().ok().filter(std::fs::Metadata::is_file)?;
@@ -277,8 +285,8 @@ impl SessionStore {
         Ok(entries)
     }
 
-    fn head(&self, id: SessionId) -> Head {
-        Head::read(&file_path(&self.dir, id))
+    fn head(&self, id: SessionId) -> SessionHead {
+        SessionHead::read(&file_path(&self.dir, id))
     }
 
     fn summary(&self, SessionFile { id, when, bytes }: SessionFile) -> SessionSummary {
@@ -308,7 +316,7 @@ fn session_id(entry: &std::fs::DirEntry) -> Option<SessionId> {
     name.to_str()?.strip_suffix(".jsonl")?.parse().ok()
 }
 
-fn passed((id, fault): (SessionId, Fault)) -> String {
+fn passed((id, fault): (SessionId, SessionFault)) -> String {
     format!("session {id} was passed over: {}; `zdx sessions delete {id}` removes it", fault.words())
 }
 

@@ -12,7 +12,7 @@ use zdx_protocol::Event;
 use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
 use zdx_protocol::{Retold, Transcript};
 
-use super::file::{OpenFile, file_path};
+use super::file::{SessionFileHandle, file_path};
 use super::log::SessionLog;
 use super::{SessionId, reason, tail};
 
@@ -25,7 +25,7 @@ const HEAD: u64 = 64 << 10;
 const LOOK_BACK: u64 = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum SessionOpenError {
     #[error("there is no session {0}; `zdx sessions list` shows what there is")]
     NotFound(SessionId),
     #[error("session {0} is open in another zdx; close it there, or start a new session")]
@@ -43,7 +43,7 @@ pub enum OpenError {
 
 /// A session read back to go on with.
 #[derive(Debug)]
-pub struct Opened {
+pub struct ResumedSession {
     pub log: SessionLog,
     pub transcript: Transcript,
     /// What happened in the last turns, to be told again.
@@ -57,7 +57,7 @@ pub struct Opened {
     headless: bool,
 }
 
-impl Opened {
+impl ResumedSession {
     /// Gives a file its header back that lost it, or never came to have one.
     pub fn give_header(&mut self, root: &Path) {
         if !std::mem::take(&mut self.headless) {
@@ -98,15 +98,15 @@ impl Opened {
 
 /// A session read back to look at.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct SessionContents {
     pub transcript: Transcript,
-    pub scan: Scan,
+    pub scan: ScanReport,
     pub notices: Vec<String>,
 }
 
 /// What was met in a file besides its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
+pub struct ScanReport {
     pub records: u64,
     /// Lines that are no record, a torn last one included. They stay in the file.
     pub bad_lines: u64,
@@ -116,7 +116,7 @@ pub struct Scan {
     pub schema_version: Option<u64>,
 }
 
-impl Scan {
+impl ScanReport {
     fn is_newer(&self) -> Option<u64> {
         self.schema_version.filter(|found| *found > u64::from(SCHEMA_VERSION))
     }
@@ -144,20 +144,24 @@ impl Scan {
 
 /// Opens a session to go on with it: locked for this process, its tail mended, cut-off calls answered. So many of its last
 /// turns are kept to be told again.
-pub(super) fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<Opened, OpenError> {
+pub(super) fn open_existing(
+    dir: &Path,
+    id: SessionId,
+    retold: usize,
+) -> Result<ResumedSession, SessionOpenError> {
     let path = file_path(dir, id);
-    let Some(open) = OpenFile::locked(open_for_append(&path, id)?, true) else {
-        return Err(OpenError::InUse(id));
+    let Some(open) = SessionFileHandle::locked(open_for_append(&path, id)?, true) else {
+        return Err(SessionOpenError::InUse(id));
     };
     // Deleted between opening and locking: what we would append to is no longer a session.
     let key = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
     if std::fs::metadata(&path).map(key).ok() != open.file().metadata().map(key).ok() {
-        return Err(OpenError::NotFound(id));
+        return Err(SessionOpenError::NotFound(id));
     }
     let mut retold = (retold > 0).then(|| Retold::of(retold));
-    let Loaded { mut transcript, scan, mut notices } = fold_tail(open.file(), id, &mut retold)?;
+    let SessionContents { mut transcript, scan, mut notices } = fold_tail(open.file(), id, &mut retold)?;
     if let Some(found) = scan.is_newer() {
-        return Err(OpenError::Newer { id, found });
+        return Err(SessionOpenError::Newer { id, found });
     }
     let (mut log, mended) = SessionLog::resume(id, path, open, scan.torn);
     notices.extend(mended.notice());
@@ -176,17 +180,17 @@ pub(super) fn open_existing(dir: &Path, id: SessionId, retold: usize) -> Result<
     transcript.last = left;
     let past = retold.map(Retold::events).unwrap_or_default();
     let headless = scan.schema_version.is_none();
-    Ok(Opened { log, transcript, past, notices, left, bad_lines: scan.bad_lines, headless })
+    Ok(ResumedSession { log, transcript, past, notices, left, bad_lines: scan.bad_lines, headless })
 }
 
 /// Reads a session without touching it: to show it, or when it cannot be continued.
-pub(super) fn read_existing(dir: &Path, id: SessionId) -> Result<Loaded, OpenError> {
+pub(super) fn read_existing(dir: &Path, id: SessionId) -> Result<SessionContents, SessionOpenError> {
     let file = open_to_read(dir, id)?;
     fold(&file, id, &mut None)
 }
 
 /// What happened in the last turns of a session, without touching it.
-pub(super) fn retold(dir: &Path, id: SessionId, turns: usize) -> Result<Vec<Event>, OpenError> {
+pub(super) fn retold(dir: &Path, id: SessionId, turns: usize) -> Result<Vec<Event>, SessionOpenError> {
     let file = open_to_read(dir, id)?;
     let mut retold = Some(Retold::of(turns));
     fold_tail(&file, id, &mut retold)?;
@@ -194,7 +198,11 @@ pub(super) fn retold(dir: &Path, id: SessionId, turns: usize) -> Result<Vec<Even
 }
 
 /// Every readable record of a session, in order, one at a time.
-pub(super) fn scan(dir: &Path, id: SessionId, each: impl FnMut(Record)) -> Result<Scan, OpenError> {
+pub(super) fn scan(
+    dir: &Path,
+    id: SessionId,
+    each: impl FnMut(Record),
+) -> Result<ScanReport, SessionOpenError> {
     let file = open_to_read(dir, id)?;
     scan_lines(BufReader::with_capacity(READ_BUFFER, &file), each).map_err(|error| unreadable(id, &error))
 }
@@ -206,17 +214,25 @@ fn fold_one(transcript: &mut Transcript, retold: &mut Option<Retold>, record: Re
     transcript.absorb(record);
 }
 
-fn fold(file: &File, id: SessionId, retold: &mut Option<Retold>) -> Result<Loaded, OpenError> {
+fn fold(
+    file: &File,
+    id: SessionId,
+    retold: &mut Option<Retold>,
+) -> Result<SessionContents, SessionOpenError> {
     let mut transcript = Transcript::default();
     let reader = BufReader::with_capacity(READ_BUFFER, file);
     let scan = scan_lines(reader, |record| fold_one(&mut transcript, retold, record))
         .map_err(|error| unreadable(id, &error))?;
     let notices = scan.notices();
-    Ok(Loaded { transcript, scan, notices })
+    Ok(SessionContents { transcript, scan, notices })
 }
 
 /// What is needed to go on: all of a session, or its header and what follows its last compaction.
-fn fold_tail(file: &File, id: SessionId, retold: &mut Option<Retold>) -> Result<Loaded, OpenError> {
+fn fold_tail(
+    file: &File,
+    id: SessionId,
+    retold: &mut Option<Retold>,
+) -> Result<SessionContents, SessionOpenError> {
     let failed = |error: io::Error| unreadable(id, &error);
     let Some(start) = tail::last_compaction(file).map_err(failed)? else {
         return fold(file, id, retold);
@@ -247,7 +263,7 @@ fn fold_tail(file: &File, id: SessionId, retold: &mut Option<Retold>) -> Result<
             "what was said before the compaction is not shown; `zdx sessions show {id}` has it"
         ));
     }
-    Ok(Loaded { transcript, scan, notices })
+    Ok(SessionContents { transcript, scan, notices })
 }
 
 /// The turns before a compaction, for who looks back: the context begins behind it. So much of the file is read for
@@ -275,38 +291,38 @@ fn retell_before(file: &File, start: u64, retold: Retold) -> io::Result<(Retold,
     Ok(if any { (turns, true) } else { (unread, false) })
 }
 
-pub(super) fn open_to_read(dir: &Path, id: SessionId) -> Result<File, OpenError> {
+pub(super) fn open_to_read(dir: &Path, id: SessionId) -> Result<File, SessionOpenError> {
     let path = file_path(dir, id);
     check_regular(&path, id)?;
     File::open(&path).map_err(|error| unreadable(id, &error))
 }
 
-fn open_for_append(path: &Path, id: SessionId) -> Result<File, OpenError> {
+fn open_for_append(path: &Path, id: SessionId) -> Result<File, SessionOpenError> {
     check_regular(path, id)?;
     OpenOptions::new().read(true).append(true).open(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => OpenError::NotFound(id),
-        _ => OpenError::Unwritable { id, why: reason(&error) },
+        ErrorKind::NotFound => SessionOpenError::NotFound(id),
+        _ => SessionOpenError::Unwritable { id, why: reason(&error) },
     })
 }
 
 /// Opening a pipe would wait for its other end.
-fn check_regular(path: &Path, id: SessionId) -> Result<(), OpenError> {
+fn check_regular(path: &Path, id: SessionId) -> Result<(), SessionOpenError> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(()),
-        Ok(_) => Err(OpenError::Unreadable { id, why: "it is no regular file".to_owned() }),
+        Ok(_) => Err(SessionOpenError::Unreadable { id, why: "it is no regular file".to_owned() }),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Err(OpenError::NotFound(id))
+            Err(SessionOpenError::NotFound(id))
         }
         Err(error) => Err(unreadable(id, &error)),
     }
 }
 
-fn unreadable(id: SessionId, error: &io::Error) -> OpenError {
-    OpenError::Unreadable { id, why: reason(error) }
+fn unreadable(id: SessionId, error: &io::Error) -> SessionOpenError {
+    SessionOpenError::Unreadable { id, why: reason(error) }
 }
 
-pub(super) fn scan_lines(mut reader: impl BufRead, mut each: impl FnMut(Record)) -> io::Result<Scan> {
-    let mut scan = Scan::default();
+pub(super) fn scan_lines(mut reader: impl BufRead, mut each: impl FnMut(Record)) -> io::Result<ScanReport> {
+    let mut scan = ScanReport::default();
     let mut line = Vec::new();
     loop {
         line.clear();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
 
-use super::file::{OpenFile, file_path};
+use super::file::{SessionFileHandle, file_path};
 use super::load::LINE_CAP;
 use super::{SessionId, reason};
 
@@ -16,7 +16,7 @@ const QUEUE_CAP: usize = 8 << 20;
 
 /// What became of one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Saved {
+pub enum SaveOutcome {
     Yes,
     /// Held in memory on purpose: a session in which nothing was said leaves no file.
     Held,
@@ -42,7 +42,7 @@ pub enum Saved {
     },
 }
 
-impl Saved {
+impl SaveOutcome {
     /// What the user should be told about it; said once for each change.
     pub fn notice(&self) -> Option<String> {
         match self {
@@ -66,26 +66,26 @@ impl Saved {
 pub struct SessionLog {
     id: SessionId,
     path: PathBuf,
-    sink: Sink,
+    sink: LogSink,
     /// Whole lines that are not in the file yet, oldest first.
     queue: VecDeque<Vec<u8>>,
     queued_bytes: usize,
     /// Something was said: from here on the session is worth a file.
     started: bool,
-    trouble: Option<Trouble>,
+    trouble: Option<LogTrouble>,
     lost: u64,
 }
 
 #[derive(Debug)]
-enum Sink {
+enum LogSink {
     Off,
     /// The file is created with the first record worth keeping.
     Unborn,
-    Open(OpenFile),
+    Open(SessionFileHandle),
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Trouble {
+enum LogTrouble {
     Write(String),
     /// Written, but perhaps not on the disk.
     Sync(String),
@@ -94,17 +94,22 @@ enum Trouble {
 impl SessionLog {
     /// A new session in `dir`. Touches nothing yet.
     pub fn create(dir: &Path, id: SessionId) -> Self {
-        Self::over(id, file_path(dir, id), Sink::Unborn)
+        Self::over(id, file_path(dir, id), LogSink::Unborn)
     }
 
     /// For `--no-save`, and for a session that can only be read.
     pub fn disabled(id: SessionId) -> Self {
-        Self::over(id, PathBuf::new(), Sink::Off)
+        Self::over(id, PathBuf::new(), LogSink::Off)
     }
 
     /// Goes on with a file that is there. A torn last line gets its newline first.
-    pub(super) fn resume(id: SessionId, path: PathBuf, open: OpenFile, torn: bool) -> (Self, Saved) {
-        let mut log = Self::over(id, path, Sink::Open(open));
+    pub(super) fn resume(
+        id: SessionId,
+        path: PathBuf,
+        open: SessionFileHandle,
+        torn: bool,
+    ) -> (Self, SaveOutcome) {
+        let mut log = Self::over(id, path, LogSink::Open(open));
         log.started = true;
         if torn {
             log.enqueue(b"\n".to_vec());
@@ -113,7 +118,7 @@ impl SessionLog {
         (log, saved)
     }
 
-    fn over(id: SessionId, path: PathBuf, sink: Sink) -> Self {
+    fn over(id: SessionId, path: PathBuf, sink: LogSink) -> Self {
         let queue = VecDeque::new();
         Self { id, path, sink, queue, queued_bytes: 0, started: false, trouble: None, lost: 0 }
     }
@@ -125,8 +130,8 @@ impl SessionLog {
     /// Where the session is, or will be, saved.
     pub fn path(&self) -> Option<&Path> {
         match self.sink {
-            Sink::Off => None,
-            Sink::Unborn | Sink::Open(_) => Some(&self.path),
+            LogSink::Off => None,
+            LogSink::Unborn | LogSink::Open(_) => Some(&self.path),
         }
     }
 
@@ -141,55 +146,62 @@ impl SessionLog {
         self.queued_bytes
     }
 
-    pub fn append(&mut self, record: &Record) -> Saved {
-        if matches!(self.sink, Sink::Off) {
-            return Saved::Off;
+    pub fn append(&mut self, record: &Record) -> SaveOutcome {
+        if matches!(self.sink, LogSink::Off) {
+            return SaveOutcome::Off;
         }
         let line = match record.to_line() {
             Ok(line) if line.len() <= LINE_CAP => line,
             Ok(line) => {
-                return Saved::Dropped { why: format!("a record of {} MiB is too large", line.len() >> 20) };
+                return SaveOutcome::Dropped {
+                    why: format!("a record of {} MiB is too large", line.len() >> 20),
+                };
             }
             Err(error) => {
-                return Saved::Dropped { why: format!("a record could not be written as JSON ({error})") };
+                return SaveOutcome::Dropped {
+                    why: format!("a record could not be written as JSON ({error})"),
+                };
             }
         };
-        if matches!(self.sink, Sink::Unborn) && self.queue.is_empty() && !matches!(record, Record::Meta(_)) {
+        if matches!(self.sink, LogSink::Unborn) && self.queue.is_empty() && !matches!(record, Record::Meta(_))
+        {
             // The first line of a file says what it is, even if nobody told us more than the id.
             self.enqueue_bare_meta();
         }
         self.enqueue(line);
         self.started |= !is_preamble(record);
-        if self.started { self.flush() } else { Saved::Held }
+        if self.started { self.flush() } else { SaveOutcome::Held }
     }
 
     /// Makes everything appended so far survive a power cut. For the moment before an approved side effect, and
     /// the end of a turn.
-    pub fn sync(&mut self) -> Saved {
+    pub fn sync(&mut self) -> SaveOutcome {
         match self.sink {
-            Sink::Off => return Saved::Off,
-            Sink::Unborn | Sink::Open(_) if !self.started => return Saved::Held,
-            Sink::Unborn | Sink::Open(_) => {}
+            LogSink::Off => return SaveOutcome::Off,
+            LogSink::Unborn | LogSink::Open(_) if !self.started => return SaveOutcome::Held,
+            LogSink::Unborn | LogSink::Open(_) => {}
         }
         let written = self.flush();
-        let Sink::Open(open) = &mut self.sink else { return written };
+        let LogSink::Open(open) = &mut self.sink else { return written };
         if !self.queue.is_empty() {
             return written;
         }
         match open.sync(&self.path) {
-            Ok(()) if self.trouble.take().is_some() => Saved::Again { lost: std::mem::take(&mut self.lost) },
+            Ok(()) if self.trouble.take().is_some() => {
+                SaveOutcome::Again { lost: std::mem::take(&mut self.lost) }
+            }
             Ok(()) => written,
-            Err(why) => self.note(Trouble::Sync(why)),
+            Err(why) => self.note(LogTrouble::Sync(why)),
         }
     }
 
-    fn flush(&mut self) -> Saved {
+    fn flush(&mut self) -> SaveOutcome {
         match self.write_queue() {
             Ok(()) => match self.trouble.take() {
-                Some(Trouble::Write(_)) => Saved::Again { lost: std::mem::take(&mut self.lost) },
+                Some(LogTrouble::Write(_)) => SaveOutcome::Again { lost: std::mem::take(&mut self.lost) },
                 sync => {
                     self.trouble = sync;
-                    Saved::Yes
+                    SaveOutcome::Yes
                 }
             },
             Err(error) => {
@@ -197,19 +209,19 @@ impl SessionLog {
                 let was_lossless = self.lost == 0;
                 self.shrink_queue();
                 if was_lossless && self.lost > 0 {
-                    self.trouble = Some(Trouble::Write(why.clone()));
-                    return Saved::Losing { why };
+                    self.trouble = Some(LogTrouble::Write(why.clone()));
+                    return SaveOutcome::Losing { why };
                 }
-                self.note(Trouble::Write(why))
+                self.note(LogTrouble::Write(why))
             }
         }
     }
 
     fn write_queue(&mut self) -> io::Result<()> {
-        if matches!(self.sink, Sink::Unborn) {
-            self.sink = Sink::Open(OpenFile::create(&self.path)?);
+        if matches!(self.sink, LogSink::Unborn) {
+            self.sink = LogSink::Open(SessionFileHandle::create(&self.path)?);
         }
-        let Sink::Open(open) = &mut self.sink else { return Ok(()) };
+        let LogSink::Open(open) = &mut self.sink else { return Ok(()) };
         while let Some(line) = self.queue.front() {
             open.append(line)?;
             self.queued_bytes -= line.len();
@@ -219,14 +231,14 @@ impl SessionLog {
     }
 
     /// Tells a trouble once, until it changes.
-    fn note(&mut self, trouble: Trouble) -> Saved {
+    fn note(&mut self, trouble: LogTrouble) -> SaveOutcome {
         if self.trouble.as_ref() == Some(&trouble) {
-            return Saved::Waiting;
+            return SaveOutcome::Waiting;
         }
-        let (Trouble::Write(why) | Trouble::Sync(why)) = &trouble;
+        let (LogTrouble::Write(why) | LogTrouble::Sync(why)) = &trouble;
         let why = why.clone();
         self.trouble = Some(trouble);
-        Saved::Not { why }
+        SaveOutcome::Not { why }
     }
 
     fn enqueue(&mut self, line: Vec<u8>) {

@@ -17,7 +17,7 @@ pub(super) struct Replacement {
 }
 
 /// A file's content after the replacement.
-pub(super) struct Edited {
+pub(super) struct EditedContent {
     pub content: Vec<u8>,
     pub count: usize,
     /// Line ends of `new` were written as CRLF, like those around them.
@@ -25,7 +25,7 @@ pub(super) struct Edited {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum ReplacementError {
     NotFound,
     /// With where the first few of them begin.
     Count(usize, Vec<usize>),
@@ -33,7 +33,7 @@ pub(super) enum Fault {
 
 impl Replacement {
     /// Exact bytes first; then LF in `old` may be CRLF in the file.
-    pub(super) fn apply(&self, content: &[u8]) -> Result<Edited, Fault> {
+    pub(super) fn apply(&self, content: &[u8]) -> Result<EditedContent, ReplacementError> {
         let exact = memmem::find_iter(content, &self.old).count();
         let loose = match exact as u64 == self.expected || !self.may_differ_in_line_ends(content) {
             true => Vec::new(),
@@ -45,8 +45,8 @@ impl Replacement {
         let starts =
             |found: &mut dyn Iterator<Item = Range<usize>>| found.take(NAMED).map(|at| at.start).collect();
         match count {
-            0 => Err(Fault::NotFound),
-            _ if count as u64 != self.expected => Err(Fault::Count(
+            0 => Err(ReplacementError::NotFound),
+            _ if count as u64 != self.expected => Err(ReplacementError::Count(
                 count,
                 match is_loose {
                     true => starts(&mut loose.into_iter()),
@@ -62,11 +62,11 @@ impl Replacement {
         self.old.contains('\n') && !self.old.contains('\r') && memmem::find(content, b"\r\n").is_some()
     }
 
-    fn replace(&self, content: &[u8], found: Vec<Range<usize>>) -> Edited {
+    fn replace(&self, content: &[u8], found: Vec<Range<usize>>) -> EditedContent {
         // Whoever writes the returns of `old` knows of line ends, and files without CRLF have nothing to keep.
         let verbatim = self.old.contains('\r') || memmem::find(content, b"\r\n").is_none();
         let mut edited =
-            Edited { content: Vec::with_capacity(content.len()), count: found.len(), crlf: false };
+            EditedContent { content: Vec::with_capacity(content.len()), count: found.len(), crlf: false };
         let (mut at, mut behind) = (0, LineEndBehind::default());
         for mut place in found {
             // A line end is replaced as a whole.

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::super::walk::SortKey;
-use super::lines::{Lines, Piece, ShownPiece};
+use super::lines::{LinePiece, LineSink, ShownPiece};
 use zdx_workspace::text::LIMIT;
 
-pub(super) struct Hits {
+pub(super) struct GrepHits {
     limit: usize,
     /// More than is shown has been found.
     full: AtomicBool,
-    files: Mutex<Files>,
+    files: Mutex<HitFiles>,
 }
 
 #[derive(Default)]
-struct Files {
+struct HitFiles {
     by_path: BTreeMap<SortKey, FileHits>,
     matches: usize,
     bytes: usize,
@@ -29,7 +29,7 @@ struct FileHits {
     bytes: usize,
 }
 
-pub(super) struct Shown {
+pub(super) struct ShownHits {
     pub matches: usize,
     pub files: usize,
     pub truncated: bool,
@@ -38,7 +38,7 @@ pub(super) struct Shown {
     pub text: String,
 }
 
-impl Hits {
+impl GrepHits {
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, full: AtomicBool::new(false), files: Mutex::default() }
     }
@@ -50,7 +50,7 @@ impl Hits {
             && self.lock().by_path.last_key_value().is_some_and(|(last, _)| key > last)
     }
 
-    pub(super) fn add(&self, key: SortKey, lines: Lines<'_>) {
+    pub(super) fn add(&self, key: SortKey, lines: LineSink<'_>) {
         if lines.matches == 0 {
             return;
         }
@@ -77,14 +77,15 @@ impl Hits {
         matches > self.limit || bytes > LIMIT
     }
 
-    fn lock(&self) -> MutexGuard<'_, Files> {
+    fn lock(&self) -> MutexGuard<'_, HitFiles> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Every file's name, then its lines.
-    pub(super) fn render(self, name: impl Fn(&SortKey) -> String) -> Shown {
+    pub(super) fn render(self, name: impl Fn(&SortKey) -> String) -> ShownHits {
         let files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut shown = Shown { matches: 0, files: 0, truncated: false, lossy: false, text: String::new() };
+        let mut shown =
+            ShownHits { matches: 0, files: 0, truncated: false, lossy: false, text: String::new() };
         for (key, hits) in &files.by_path {
             if shown.truncated {
                 break;
@@ -112,17 +113,17 @@ impl Hits {
     }
 }
 
-impl Shown {
+impl ShownHits {
     /// The pieces that still find room; tells how many of them are matches.
     fn take(&mut self, pieces: &[ShownPiece], limit: usize) -> usize {
         let before = self.matches;
         for ShownPiece { piece, text, lossy } in pieces {
-            let one_more = *piece == Piece::Match && self.matches == limit;
+            let one_more = *piece == LinePiece::Match && self.matches == limit;
             if one_more || self.text.len() + text.len() > LIMIT {
                 self.truncated = true;
                 break;
             }
-            self.matches += usize::from(*piece == Piece::Match);
+            self.matches += usize::from(*piece == LinePiece::Match);
             self.text.push_str(text);
             self.lossy |= lossy;
         }

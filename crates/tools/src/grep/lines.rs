@@ -14,7 +14,7 @@ const LINE: usize = 400;
 const BEFORE_MATCH: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum LinePiece {
     Match,
     Context,
     /// Lines left out in between.
@@ -23,13 +23,13 @@ pub enum Piece {
 
 /// A line, or a gap, as it is shown.
 pub struct ShownPiece {
-    pub piece: Piece,
+    pub piece: LinePiece,
     pub text: String,
     /// Bytes of it that are not UTF-8 are shown as U+FFFD.
     pub lossy: bool,
 }
 
-pub struct Lines<'m> {
+pub struct LineSink<'m> {
     matcher: &'m RegexMatcher,
     most: usize,
     pub pieces: Vec<ShownPiece>,
@@ -37,20 +37,20 @@ pub struct Lines<'m> {
     pub bytes: usize,
 }
 
-impl<'m> Lines<'m> {
+impl<'m> LineSink<'m> {
     /// One match more than is shown is kept, as the sign that there are more.
     pub fn new(matcher: &'m RegexMatcher, limit: usize) -> Self {
         Self { matcher, most: limit + 1, pieces: Vec::new(), matches: 0, bytes: 0 }
     }
 
-    fn add(&mut self, piece: Piece, number: Option<u64>, line: &[u8]) -> bool {
+    fn add(&mut self, piece: LinePiece, number: Option<u64>, line: &[u8]) -> bool {
         let text = match piece {
-            Piece::Gap => "--\n".to_owned(),
-            Piece::Match => format!("{}:{}\n", number.unwrap_or_default(), self.cut(line)),
-            Piece::Context => format!("{}-{}\n", number.unwrap_or_default(), self.cut(line)),
+            LinePiece::Gap => "--\n".to_owned(),
+            LinePiece::Match => format!("{}:{}\n", number.unwrap_or_default(), self.cut(line)),
+            LinePiece::Context => format!("{}-{}\n", number.unwrap_or_default(), self.cut(line)),
         };
         self.bytes += text.len();
-        self.matches += usize::from(piece == Piece::Match);
+        self.matches += usize::from(piece == LinePiece::Match);
         let lossy = std::str::from_utf8(line).is_err();
         self.pieces.push(ShownPiece { piece, text, lossy });
         self.matches < self.most && self.bytes <= LIMIT
@@ -71,19 +71,19 @@ impl<'m> Lines<'m> {
     }
 }
 
-impl Sink for &mut Lines<'_> {
+impl Sink for &mut LineSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        Ok(self.add(Piece::Match, found.line_number(), found.bytes()))
+        Ok(self.add(LinePiece::Match, found.line_number(), found.bytes()))
     }
 
     fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> io::Result<bool> {
-        Ok(self.add(Piece::Context, around.line_number(), around.bytes()))
+        Ok(self.add(LinePiece::Context, around.line_number(), around.bytes()))
     }
 
     fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
-        Ok(self.add(Piece::Gap, None, b""))
+        Ok(self.add(LinePiece::Gap, None, b""))
     }
 
     /// What was found before a file turned out to be binary is no text either.

@@ -8,14 +8,15 @@ use zdx_protocol::{ToolCode, ToolError};
 
 use super::super::change::MOST;
 use super::plan::{PatchPlan, PlannedFile};
-use zdx_workspace::path_lock::ContentHash;
-use zdx_workspace::workspace::{Aside, FileError, Permissions, Staged, Workspace};
+use zdx_workspace::path_lock::FileDigest;
+use zdx_workspace::workspace::{FileError, FilePermissions, SetAsideFile, StagedFile, Workspace};
 
 pub(super) fn commit(workspace: &Workspace, plan: &PatchPlan) -> Result<(), ToolError> {
-    let mut work = Work { workspace, new_folders: new_folders(plan), done: Vec::new(), aside: Vec::new() };
+    let mut work =
+        PatchCommit { workspace, new_folders: new_folders(plan), done: Vec::new(), aside: Vec::new() };
     match work.stage(plan).and_then(|staged| work.carry_out(plan, staged)) {
         Ok(()) => {
-            work.aside.into_iter().for_each(Aside::discard);
+            work.aside.into_iter().for_each(SetAsideFile::discard);
             for file in plan.files.iter().filter(|file| file.before != file.after) {
                 let [before, after] = [&file.before, &file.after].map(|content| hash(content.as_deref()));
                 workspace.locks().note(&file.target.path, before, after);
@@ -26,17 +27,17 @@ pub(super) fn commit(workspace: &Workspace, plan: &PatchPlan) -> Result<(), Tool
     }
 }
 
-struct Work<'a> {
+struct PatchCommit<'a> {
     workspace: &'a Workspace,
     new_folders: Vec<PathBuf>,
     /// Replaced or created so far.
     done: Vec<&'a PlannedFile>,
     /// To be deleted in the end; back in its place when dropped.
-    aside: Vec<Aside>,
+    aside: Vec<SetAsideFile>,
 }
 
 /// The state of a file between two changes.
-pub(super) fn hash(content: Option<&[u8]>) -> ContentHash {
+pub(super) fn hash(content: Option<&[u8]>) -> FileDigest {
     content.map(|content| Sha256::digest(content).into())
 }
 
@@ -45,14 +46,14 @@ fn writes(file: &PlannedFile) -> Option<&[u8]> {
     (file.before.as_deref() != Some(after) || file.executable.is_some()).then_some(after)
 }
 
-impl<'a> Work<'a> {
-    fn stage(&self, plan: &'a PatchPlan) -> Result<Vec<(&'a PlannedFile, Staged)>, FileError> {
+impl<'a> PatchCommit<'a> {
+    fn stage(&self, plan: &'a PatchPlan) -> Result<Vec<(&'a PlannedFile, StagedFile)>, FileError> {
         let stage = |file: &'a PlannedFile| {
             let content = writes(file)?;
             let permissions = match (file.executable, file.moved_from, file.mode) {
-                (Some(executable), ..) => Permissions::Executable(executable),
-                (None, Some(_), Some(mode)) => Permissions::Like(mode),
-                (None, _, _) => Permissions::Keep,
+                (Some(executable), ..) => FilePermissions::Executable(executable),
+                (None, Some(_), Some(mode)) => FilePermissions::Like(mode),
+                (None, _, _) => FilePermissions::Keep,
             };
             let like = file.moved_from.map_or(&file.target, |at| &plan.files[at].target);
             let staged = self.workspace.stage_text(&file.target, like, content, permissions);
@@ -64,7 +65,7 @@ impl<'a> Work<'a> {
     fn carry_out(
         &mut self,
         plan: &'a PatchPlan,
-        staged: Vec<(&'a PlannedFile, Staged)>,
+        staged: Vec<(&'a PlannedFile, StagedFile)>,
     ) -> Result<(), FileError> {
         for (file, staged) in staged {
             staged.commit_if(|| holds(self.workspace, file, file.before.as_deref()))?;
@@ -86,11 +87,11 @@ impl<'a> Work<'a> {
             let is_ours = || holds(workspace, file, file.after.as_deref());
             let undone = match (&file.before, file.mode) {
                 (Some(before), mode) => {
-                    let permissions = mode.map_or(Permissions::Keep, Permissions::Like);
+                    let permissions = mode.map_or(FilePermissions::Keep, FilePermissions::Like);
                     let staged = workspace.stage(&file.target, before, permissions);
                     staged.and_then(|staged| staged.commit_if(is_ours)).map(drop)
                 }
-                (None, _) => workspace.set_aside_if(&file.target, is_ours).map(Aside::discard),
+                (None, _) => workspace.set_aside_if(&file.target, is_ours).map(SetAsideFile::discard),
             };
             if undone.is_err() {
                 left.push(file.target.path.display().to_string());
@@ -153,10 +154,10 @@ mod tests {
 
     use zdx_protocol::FileChange;
 
-    use super::super::plan::Names;
+    use super::super::plan::PatchTargets;
     use super::*;
     use crate::patch_format::parse;
-    use zdx_workspace::{Blobs, Journal, OnIntent};
+    use zdx_workspace::{BlobStore, Checkpoints, OnIntent};
 
     /// Fails when it comes to the file that became a folder after everything was staged.
     #[test]
@@ -171,9 +172,9 @@ mod tests {
         let text = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Add File: deep/er/new\n+x\n*** Delete File: gone\n\
                     *** Update File: b\n-old\n+new\n*** End Patch\n";
         let sections = parse(text).unwrap();
-        let names = Names::resolve(&workspace, &sections).unwrap();
+        let names = PatchTargets::resolve(&workspace, &sections).unwrap();
         let plan = PatchPlan::make(&workspace, &sections, &names).ok().unwrap();
-        let mut work = Work {
+        let mut work = PatchCommit {
             workspace: &workspace,
             new_folders: new_folders(&plan),
             done: Vec::new(),
@@ -208,10 +209,14 @@ mod tests {
         }
         let text = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** End Patch\n";
         let sections = parse(text).unwrap();
-        let names = Names::resolve(&workspace, &sections).unwrap();
+        let names = PatchTargets::resolve(&workspace, &sections).unwrap();
         let plan = PatchPlan::make(&workspace, &sections, &names).ok().unwrap();
-        let mut work =
-            Work { workspace: &workspace, new_folders: Vec::new(), done: Vec::new(), aside: Vec::new() };
+        let mut work = PatchCommit {
+            workspace: &workspace,
+            new_folders: Vec::new(),
+            done: Vec::new(),
+            aside: Vec::new(),
+        };
         let staged = work.stage(&plan).ok().unwrap();
         fs::write(path("b"), "somebody else's\n").unwrap();
         let error = work.carry_out(&plan, staged).unwrap_err();
@@ -235,7 +240,7 @@ mod tests {
             for name in ["a", "b"] {
                 fs::write(path(name), "old\n").unwrap();
             }
-            let journal = Arc::new(Journal::new(Blobs::new(path("blobs"))));
+            let journal = Arc::new(Checkpoints::new(BlobStore::new(path("blobs"))));
             let first = path("a");
             journal.record_to(Box::new(OnIntent(move |intent: &FileChange| {
                 let append = |path: &Path| {
@@ -250,7 +255,7 @@ mod tests {
             let workspace = Workspace::open(dir.path()).unwrap().with_journal(journal);
             let text = format!("*** Begin Patch\n*** Update File: a\n-old\n+new\n{change}*** End Patch\n");
             let sections = parse(&text).unwrap();
-            let names = Names::resolve(&workspace, &sections).unwrap();
+            let names = PatchTargets::resolve(&workspace, &sections).unwrap();
             let plan = PatchPlan::make(&workspace, &sections, &names).ok().unwrap();
             let error = commit(&workspace, &plan).unwrap_err();
             assert_eq!(error.code, ToolCode::WriteError, "{change}: {error}");
@@ -270,7 +275,7 @@ mod tests {
         }
         let text = "*** Begin Patch\n*** Delete File: a\n*** Delete File: b\n*** End Patch\n";
         let sections = parse(text).unwrap();
-        let names = Names::resolve(&workspace, &sections).unwrap();
+        let names = PatchTargets::resolve(&workspace, &sections).unwrap();
         let plan = PatchPlan::make(&workspace, &sections, &names).ok().unwrap();
         fs::remove_file(dir.path().join("b")).unwrap();
         assert!(commit(&workspace, &plan).is_err());

@@ -6,20 +6,20 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use crate::patch_format::{Hunk, Sign};
+use crate::patch_format::{HunkLineSign, PatchHunk};
 
 const MARK: char = '\u{feff}';
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum LineEnd {
     Lf,
     CrLf,
     /// The last line of a file without a final newline.
     None,
 }
 
-impl End {
+impl LineEnd {
     fn bytes(self) -> &'static [u8] {
         match self {
             Self::Lf => b"\n",
@@ -29,21 +29,21 @@ impl End {
     }
 }
 
-type Line<'a> = (Cow<'a, [u8]>, End);
+type PatchLine<'a> = (Cow<'a, [u8]>, LineEnd);
 
 /// How closely lines are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Likeness {
+enum LineMatch {
     Exact,
     LineEnds,
     EndBlanks,
 }
 
-const LIKENESSES: [Likeness; 3] = [Likeness::Exact, Likeness::LineEnds, Likeness::EndBlanks];
+const LIKENESSES: [LineMatch; 3] = [LineMatch::Exact, LineMatch::LineEnds, LineMatch::EndBlanks];
 
 /// Why a hunk cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(super) enum HunkMismatch {
     NotFound,
     /// At more than one place: the first few lines, from 1.
     Ambiguous(Vec<usize>),
@@ -55,27 +55,28 @@ pub(super) enum Misfit {
 
 /// A hunk that does not fit, by its place among the hunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Misplaced {
+pub(super) struct MisplacedHunk {
     pub hunk: usize,
-    pub misfit: Misfit,
+    pub misfit: HunkMismatch,
 }
 
-struct Place {
+struct HunkPosition {
     hunk: usize,
     start: usize,
     length: usize,
-    likeness: Likeness,
+    likeness: LineMatch,
     /// Its first old line is the file's first, with the byte-order mark written out.
     names_bom: bool,
 }
 
 /// The content with all hunks applied.
-pub(super) fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, Misplaced> {
-    let text = Text::new(content);
-    let mut places: Vec<Place> = Vec::with_capacity(hunks.len());
+pub(super) fn apply(content: &[u8], hunks: &[PatchHunk]) -> Result<Vec<u8>, MisplacedHunk> {
+    let text = PatchedText::new(content);
+    let mut places: Vec<HunkPosition> = Vec::with_capacity(hunks.len());
     let mut drift = 0;
     for (number, hunk) in hunks.iter().enumerate() {
-        let place = text.locate(number, hunk, drift).map_err(|misfit| Misplaced { hunk: number, misfit })?;
+        let place =
+            text.locate(number, hunk, drift).map_err(|misfit| MisplacedHunk { hunk: number, misfit })?;
         if let Some(at) = hunk.at {
             drift = place.start as isize - at.saturating_sub(1) as isize;
         }
@@ -84,83 +85,84 @@ pub(super) fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, Misplaced
     places.sort_by_key(|place| (place.start, place.hunk));
     if let Some(pair) = places.windows(2).find(|pair| pair[0].start + pair[0].length > pair[1].start) {
         let hunk = pair[0].hunk.max(pair[1].hunk);
-        return Err(Misplaced { hunk, misfit: Misfit::Overlap });
+        return Err(MisplacedHunk { hunk, misfit: HunkMismatch::Overlap });
     }
     Ok(text.with(hunks, &places))
 }
 
-struct Text<'a> {
+struct PatchedText<'a> {
     bom: bool,
-    lines: Vec<Line<'a>>,
+    lines: Vec<PatchLine<'a>>,
     /// For each likeness, each line as a number: equal lines have equal numbers.
-    indexes: [OnceCell<Index>; 3],
+    indexes: [OnceCell<LineIndex>; 3],
 }
 
-struct Index {
+struct LineIndex {
     numbers: HashMap<Vec<u8>, u32>,
     lines: Vec<u32>,
 }
 
-fn split(content: &[u8]) -> Vec<Line<'_>> {
+fn split(content: &[u8]) -> Vec<PatchLine<'_>> {
     let line = |line: &'_ [u8]| match line {
-        [text @ .., b'\r', b'\n'] => (text.len(), End::CrLf),
-        [text @ .., b'\n'] => (text.len(), End::Lf),
-        text => (text.len(), End::None),
+        [text @ .., b'\r', b'\n'] => (text.len(), LineEnd::CrLf),
+        [text @ .., b'\n'] => (text.len(), LineEnd::Lf),
+        text => (text.len(), LineEnd::None),
     };
     let lines = content.split_inclusive(|&byte| byte == b'\n');
     lines.map(|raw| (Cow::Borrowed(&raw[..line(raw).0]), line(raw).1)).collect()
 }
 
 /// What of a line counts.
-fn key(line: &[u8], likeness: Likeness) -> &[u8] {
+fn key(line: &[u8], likeness: LineMatch) -> &[u8] {
     match likeness {
-        Likeness::Exact => line,
-        Likeness::LineEnds => line.strip_suffix(b"\r").unwrap_or(line),
-        Likeness::EndBlanks => line.trim_ascii_end(),
+        LineMatch::Exact => line,
+        LineMatch::LineEnds => line.strip_suffix(b"\r").unwrap_or(line),
+        LineMatch::EndBlanks => line.trim_ascii_end(),
     }
 }
 
-impl<'a> Text<'a> {
+impl<'a> PatchedText<'a> {
     fn new(content: &'a [u8]) -> Self {
         // Of a file that holds nothing else, the mark is a line.
         let body = content.strip_prefix(BOM).filter(|body| !body.is_empty());
         Self { bom: body.is_some(), lines: split(body.unwrap_or(content)), indexes: Default::default() }
     }
 
-    fn index(&self, likeness: Likeness) -> &Index {
+    fn index(&self, likeness: LineMatch) -> &LineIndex {
         let cell = match likeness {
-            Likeness::Exact => &self.indexes[0],
-            Likeness::LineEnds => &self.indexes[1],
-            Likeness::EndBlanks => &self.indexes[2],
+            LineMatch::Exact => &self.indexes[0],
+            LineMatch::LineEnds => &self.indexes[1],
+            LineMatch::EndBlanks => &self.indexes[2],
         };
         cell.get_or_init(|| {
             let mut numbers: HashMap<Vec<u8>, u32> = HashMap::new();
             let mut lines = Vec::with_capacity(self.lines.len());
             for (line, end) in &self.lines {
                 let mut line = key(line, likeness).to_vec();
-                if likeness == Likeness::Exact && *end == End::CrLf {
+                if likeness == LineMatch::Exact && *end == LineEnd::CrLf {
                     line.push(b'\r');
                 }
                 let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
                 lines.push(*numbers.entry(line).or_insert(next));
             }
-            Index { numbers, lines }
+            LineIndex { numbers, lines }
         })
     }
 
     /// `drift` is how far the hunk before was from where it says it is.
-    fn locate(&self, number: usize, hunk: &Hunk, drift: isize) -> Result<Place, Misfit> {
+    fn locate(&self, number: usize, hunk: &PatchHunk, drift: isize) -> Result<HunkPosition, HunkMismatch> {
         let length = hunk.old_lines().count();
-        let place = |start, likeness| Place { hunk: number, start, length, likeness, names_bom: false };
+        let place =
+            |start, likeness| HunkPosition { hunk: number, start, length, likeness, names_bom: false };
         if length == 0 {
             return match hunk.at_end || self.lines.is_empty() {
-                true => Ok(place(self.lines.len(), Likeness::Exact)),
-                false => Err(Misfit::NoContext),
+                true => Ok(place(self.lines.len(), LineMatch::Exact)),
+                false => Err(HunkMismatch::NoContext),
             };
         }
         if let Some(likeness) = LIKENESSES.into_iter().find(|likeness| self.begins_with_bom(hunk, *likeness))
         {
-            return Ok(Place { names_bom: true, ..place(0, likeness) });
+            return Ok(HunkPosition { names_bom: true, ..place(0, likeness) });
         }
         for likeness in LIKENESSES {
             let index = self.index(likeness);
@@ -181,16 +183,18 @@ impl<'a> Text<'a> {
                 several => {
                     return match stated.filter(|stated| several.contains(stated)) {
                         Some(stated) => Ok(place(stated, likeness)),
-                        None => Err(Misfit::Ambiguous(several.iter().take(10).map(|at| at + 1).collect())),
+                        None => {
+                            Err(HunkMismatch::Ambiguous(several.iter().take(10).map(|at| at + 1).collect()))
+                        }
                     };
                 }
             }
         }
-        Err(Misfit::NotFound)
+        Err(HunkMismatch::NotFound)
     }
 
     /// Whether the hunk is about the beginning of the file, and writes the byte-order mark as git does.
-    fn begins_with_bom(&self, hunk: &Hunk, likeness: Likeness) -> bool {
+    fn begins_with_bom(&self, hunk: &PatchHunk, likeness: LineMatch) -> bool {
         let mut wanted: Vec<&[u8]> = hunk.old_lines().map(str::as_bytes).collect();
         let Some(first) = wanted.first().and_then(|line| line.strip_prefix(BOM)).filter(|_| self.bom) else {
             return false;
@@ -205,7 +209,7 @@ impl<'a> Text<'a> {
 
     /// Of each place the anchors name, the first start after it. An anchor that is nowhere in the file says nothing
     /// about a place that is unique without it.
-    fn below_anchors(&self, starts: Vec<usize>, hunk: &Hunk) -> Vec<usize> {
+    fn below_anchors(&self, starts: Vec<usize>, hunk: &PatchHunk) -> Vec<usize> {
         if hunk.anchors.is_empty() || starts.len() < 2 {
             return starts;
         }
@@ -225,10 +229,10 @@ impl<'a> Text<'a> {
         if below.is_empty() { starts } else { below }
     }
 
-    fn with(&self, hunks: &[Hunk], places: &[Place]) -> Vec<u8> {
-        let mut out: Vec<Line<'_>> = Vec::with_capacity(self.lines.len());
+    fn with(&self, hunks: &[PatchHunk], places: &[HunkPosition]) -> Vec<u8> {
+        let mut out: Vec<PatchLine<'_>> = Vec::with_capacity(self.lines.len());
         let (mut at, mut bom) = (0, self.bom);
-        let mut closed = self.lines.last().is_none_or(|(_, end)| *end != End::None);
+        let mut closed = self.lines.last().is_none_or(|(_, end)| *end != LineEnd::None);
         for place in places {
             let hunk = &hunks[place.hunk];
             out.extend_from_slice(&self.lines[at..place.start]);
@@ -236,20 +240,23 @@ impl<'a> Text<'a> {
             // A patch that names the mark says itself whether it stays.
             bom &= !place.names_bom;
             for (sign, line) in &hunk.lines {
-                bom |= place.names_bom && *sign != Sign::Remove && out.is_empty() && line.starts_with(MARK);
+                bom |= place.names_bom
+                    && *sign != HunkLineSign::Remove
+                    && out.is_empty()
+                    && line.starts_with(MARK);
                 match sign {
                     // A line that comes before the mark makes it a character like any other.
-                    Sign::Context if place.names_bom && at == 0 && !out.is_empty() => {
+                    HunkLineSign::Context if place.names_bom && at == 0 && !out.is_empty() => {
                         out.push(([BOM, &self.lines[0].0].concat().into(), self.lines[0].1));
                     }
-                    Sign::Context => out.push(self.lines[at].clone()),
-                    Sign::Add if bom && out.is_empty() => {
+                    HunkLineSign::Context => out.push(self.lines[at].clone()),
+                    HunkLineSign::Add if bom && out.is_empty() => {
                         out.push(self.added(line.strip_prefix(MARK).unwrap_or(line), place));
                     }
-                    Sign::Add => out.push(self.added(line, place)),
-                    Sign::Remove => {}
+                    HunkLineSign::Add => out.push(self.added(line, place)),
+                    HunkLineSign::Remove => {}
                 }
-                at += usize::from(*sign != Sign::Add);
+                at += usize::from(*sign != HunkLineSign::Add);
             }
             closed = match (hunk.open_old, hunk.open_new) {
                 (true, false) => true,
@@ -262,35 +269,36 @@ impl<'a> Text<'a> {
     }
 
     /// A line that comes in has the line end of those around it, unless the patch speaks of line ends itself.
-    fn added<'b>(&self, line: &'b str, place: &Place) -> Line<'b> {
+    fn added<'b>(&self, line: &'b str, place: &HunkPosition) -> PatchLine<'b> {
         let around = &self.lines[place.start..place.start + place.length];
         let bare = line.strip_suffix('\r').unwrap_or(line);
         // Old lines that match with their line ends are a patch that knows of them.
-        let exact = place.likeness == Likeness::Exact;
+        let exact = place.likeness == LineMatch::Exact;
         let end = match bare.len() < line.len() {
-            true if exact => End::CrLf,
-            false if exact && around.iter().any(|(_, end)| *end != End::None) => End::Lf,
+            true if exact => LineEnd::CrLf,
+            false if exact && around.iter().any(|(_, end)| *end != LineEnd::None) => LineEnd::Lf,
             true | false => self.usual_end(place),
         };
         (Cow::Borrowed(bare.as_bytes()), end)
     }
 
-    fn usual_end(&self, place: &Place) -> End {
+    fn usual_end(&self, place: &HunkPosition) -> LineEnd {
         let around = self.lines[place.start..].iter().take(place.length);
         let before = self.lines[..place.start].iter().rev().take(1);
-        let near = around.chain(before).map(|(_, end)| *end).find(|end| *end != End::None);
-        near.or_else(|| self.lines.first().map(|(_, end)| *end).filter(|end| *end != End::None))
-            .unwrap_or(End::Lf)
+        let near = around.chain(before).map(|(_, end)| *end).find(|end| *end != LineEnd::None);
+        near.or_else(|| self.lines.first().map(|(_, end)| *end).filter(|end| *end != LineEnd::None))
+            .unwrap_or(LineEnd::Lf)
     }
 
-    fn join(&self, mut lines: Vec<Line<'_>>, closed: bool, bom: bool) -> Vec<u8> {
-        let usual = lines.iter().map(|(_, end)| *end).find(|end| *end != End::None).unwrap_or(End::Lf);
+    fn join(&self, mut lines: Vec<PatchLine<'_>>, closed: bool, bom: bool) -> Vec<u8> {
+        let usual =
+            lines.iter().map(|(_, end)| *end).find(|end| *end != LineEnd::None).unwrap_or(LineEnd::Lf);
         let last = lines.len().saturating_sub(1);
         for (at, (_, end)) in lines.iter_mut().enumerate() {
             match (at == last, closed, *end) {
-                (false, _, End::None) | (true, true, End::None) => *end = usual,
-                (true, false, _) => *end = End::None,
-                (false, _, End::Lf | End::CrLf) | (true, true, End::Lf | End::CrLf) => {}
+                (false, _, LineEnd::None) | (true, true, LineEnd::None) => *end = usual,
+                (true, false, _) => *end = LineEnd::None,
+                (false, _, LineEnd::Lf | LineEnd::CrLf) | (true, true, LineEnd::Lf | LineEnd::CrLf) => {}
             }
         }
         let mut content = if bom && !lines.is_empty() { BOM.to_vec() } else { Vec::new() };

@@ -7,9 +7,9 @@ use zdx_protocol::{Operation, Target, ToolCode, ToolError};
 use super::super::change::{LineChange, MOST, adds_mask, is_utf16, lost_bytes, unseen};
 use super::super::edit::nearest;
 use super::super::input::invalid;
-use super::place::{self, Misfit};
-use crate::patch_format::{Hunk, Section, SectionKind, Sign};
-use zdx_workspace::read_tracker::Known;
+use super::place::{self, HunkMismatch};
+use crate::patch_format::{HunkLineSign, PatchHunk, PatchSection, PatchSectionKind};
+use zdx_workspace::read_tracker::SeenContents;
 use zdx_workspace::text;
 use zdx_workspace::workspace::{FileError, Workspace, near_names};
 
@@ -26,7 +26,7 @@ pub(super) struct PlannedFile {
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
     /// What the model has seen of it.
-    known: Known,
+    known: SeenContents,
     /// Permission bits before.
     pub mode: Option<u32>,
     pub executable: Option<bool>,
@@ -48,18 +48,18 @@ impl PlannedFile {
 }
 
 /// Why there is no plan. What it says of a file's content must wait until somebody allowed a look.
-pub(super) struct Fault {
+pub(super) struct PlanError {
     pub plainly: ToolError,
     pub helpfully: Option<String>,
 }
 
-impl From<ToolError> for Fault {
+impl From<ToolError> for PlanError {
     fn from(plainly: ToolError) -> Self {
         Self { plainly, helpfully: None }
     }
 }
 
-impl Fault {
+impl PlanError {
     pub(super) fn helpfully(self) -> ToolError {
         match self.helpfully {
             Some(message) => ToolError { message, ..self.plainly },
@@ -74,15 +74,17 @@ fn rejected(message: String) -> ToolError {
 
 /// Every file that a patch names and what it really is, found out once: what is judged is what is written, wherever a
 /// link leads by then.
-pub(super) struct Names(Vec<(String, Target)>);
+pub(super) struct PatchTargets(Vec<(String, Target)>);
 
-impl Names {
-    pub(super) fn resolve(workspace: &Workspace, sections: &[Section]) -> Result<Self, ToolError> {
+impl PatchTargets {
+    pub(super) fn resolve(workspace: &Workspace, sections: &[PatchSection]) -> Result<Self, ToolError> {
         let mut names = Vec::new();
         for section in sections {
             let moved = match &section.change {
-                SectionKind::Update { move_to: Some(to) } => Some(to),
-                SectionKind::Add | SectionKind::Delete | SectionKind::Update { move_to: None } => None,
+                PatchSectionKind::Update { move_to: Some(to) } => Some(to),
+                PatchSectionKind::Add
+                | PatchSectionKind::Delete
+                | PatchSectionKind::Update { move_to: None } => None,
             };
             for name in [Some(&section.path), moved].into_iter().flatten() {
                 let target = workspace.resolve(name).map_err(|error| error.or_code(ToolCode::PathError))?;
@@ -109,7 +111,11 @@ impl Names {
 }
 
 impl PatchPlan {
-    pub(super) fn make(workspace: &Workspace, sections: &[Section], names: &Names) -> Result<Self, Fault> {
+    pub(super) fn make(
+        workspace: &Workspace,
+        sections: &[PatchSection],
+        names: &PatchTargets,
+    ) -> Result<Self, PlanError> {
         let mut plan = Self::default();
         for section in sections {
             plan.add(workspace, section, names)?;
@@ -137,20 +143,25 @@ impl PatchPlan {
         file.moved_from.map_or(file, |at| &self.files[at])
     }
 
-    fn add(&mut self, workspace: &Workspace, section: &Section, names: &Names) -> Result<(), Fault> {
+    fn add(
+        &mut self,
+        workspace: &Workspace,
+        section: &PatchSection,
+        names: &PatchTargets,
+    ) -> Result<(), PlanError> {
         let at = self.load(workspace, names.get(&section.path)?)?;
         let path = self.files[at].target.path.display().to_string();
         if let Some(executable) = section.executable {
             self.files[at].executable = Some(executable);
         }
         match &section.change {
-            SectionKind::Add => {
+            PatchSectionKind::Add => {
                 if self.files[at].after.is_some() {
                     return Err(rejected(format!("{path} is to be added, but exists already")).into());
                 }
                 self.files[at].after = Some(added(&section.hunks)?);
             }
-            SectionKind::Delete => {
+            PatchSectionKind::Delete => {
                 if section.hunks.is_empty() && self.is_overtaken(&self.files[at]) {
                     return Err(unseen(&self.files[at].target.path).into());
                 }
@@ -165,7 +176,7 @@ impl PatchPlan {
                     return Err(rejected(message).into());
                 }
             }
-            SectionKind::Update { move_to } => {
+            PatchSectionKind::Update { move_to } => {
                 let content = applied(&self.take(at)?, section, &path)?;
                 match move_to {
                     None => self.files[at].after = Some(content),
@@ -180,7 +191,7 @@ impl PatchPlan {
         Ok(())
     }
 
-    fn rename(&mut self, from: usize, to: usize, content: Vec<u8>) -> Result<(), Fault> {
+    fn rename(&mut self, from: usize, to: usize, content: Vec<u8>) -> Result<(), PlanError> {
         if to == from {
             self.files[from].after = Some(content);
             return Ok(());
@@ -305,12 +316,12 @@ fn not_a_link(workspace: &Workspace, name: &str) -> Result<(), ToolError> {
     }
 }
 
-fn added(hunks: &[Hunk]) -> Result<Vec<u8>, ToolError> {
+fn added(hunks: &[PatchHunk]) -> Result<Vec<u8>, ToolError> {
     let mut content = Vec::new();
     let mut open = false;
     for hunk in hunks {
         for (sign, line) in &hunk.lines {
-            if *sign != Sign::Add {
+            if *sign != HunkLineSign::Add {
                 let line = hunk.line;
                 return Err(invalid(format!(
                     "the hunk at line {line} of the patch adds a file and must hold `+` lines alone"
@@ -327,16 +338,16 @@ fn added(hunks: &[Hunk]) -> Result<Vec<u8>, ToolError> {
     Ok(content)
 }
 
-fn applied(content: &[u8], section: &Section, path: &str) -> Result<Vec<u8>, Fault> {
+fn applied(content: &[u8], section: &PatchSection, path: &str) -> Result<Vec<u8>, PlanError> {
     place::apply(content, &section.hunks).map_err(|misplaced| {
         let hunk = &section.hunks[misplaced.hunk];
         let (number, of, line) = (misplaced.hunk + 1, section.hunks.len(), hunk.line);
         let what = format!("hunk {number} of {of} for {path} (line {line} of the patch)");
         let (plain, help) = match &misplaced.misfit {
-            Misfit::NotFound => {
+            HunkMismatch::NotFound => {
                 ("does not match the file: read it again".to_owned(), not_found(content, &old_text(hunk)))
             }
-            Misfit::Ambiguous(starts) => {
+            HunkMismatch::Ambiguous(starts) => {
                 let starts: Vec<String> = starts.iter().map(usize::to_string).collect();
                 (
                     "matches at several places: add context lines, or an @@ line that tells them apart"
@@ -344,14 +355,14 @@ fn applied(content: &[u8], section: &Section, path: &str) -> Result<Vec<u8>, Fau
                     Some(format!("It matches at lines {}.", starts.join(", "))),
                 )
             }
-            Misfit::NoContext => {
+            HunkMismatch::NoContext => {
                 ("only adds, and nothing says where: give it a context line".to_owned(), None)
             }
-            Misfit::Overlap => ("changes lines that another hunk changes too".to_owned(), None),
+            HunkMismatch::Overlap => ("changes lines that another hunk changes too".to_owned(), None),
         };
         let plainly = rejected(format!("{what} {plain}"));
         let helpfully = help.map(|help| format!("{}. {help}", plainly.message));
-        Fault { plainly, helpfully }
+        PlanError { plainly, helpfully }
     })
 }
 
@@ -364,6 +375,6 @@ fn not_found(content: &[u8], old: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-fn old_text(hunk: &Hunk) -> String {
+fn old_text(hunk: &PatchHunk) -> String {
     hunk.old_lines().collect::<Vec<_>>().join("\n")
 }

@@ -3,10 +3,10 @@
 use zdx_protocol::ToolError;
 
 use super::names;
-use super::{Hunk, Section, SectionKind, Sign, ranges, unreadable};
+use super::{HunkLineSign, PatchHunk, PatchSection, PatchSectionKind, ranges, unreadable};
 
-pub(super) fn parse(lines: &[&str]) -> Result<Vec<Section>, ToolError> {
-    let mut reader = Reader { lines, at: 0, sections: Vec::new(), header: None };
+pub(super) fn parse(lines: &[&str]) -> Result<Vec<PatchSection>, ToolError> {
+    let mut reader = UnifiedDiffReader { lines, at: 0, sections: Vec::new(), header: None };
     while reader.at < lines.len() {
         reader.step()?;
     }
@@ -14,10 +14,10 @@ pub(super) fn parse(lines: &[&str]) -> Result<Vec<Section>, ToolError> {
     Ok(reader.sections)
 }
 
-struct Reader<'a> {
+struct UnifiedDiffReader<'a> {
     lines: &'a [&'a str],
     at: usize,
-    sections: Vec<Section>,
+    sections: Vec<PatchSection>,
     /// What `diff --git` and the lines after it say of a file whose hunks have not begun.
     header: Option<GitHeader>,
 }
@@ -32,7 +32,7 @@ struct GitHeader {
     executable: Option<bool>,
 }
 
-impl Reader<'_> {
+impl UnifiedDiffReader<'_> {
     fn step(&mut self) -> Result<(), ToolError> {
         let line = self.lines[self.at];
         if let Some(rest) = line.strip_prefix("diff --git ") {
@@ -127,8 +127,8 @@ impl Reader<'_> {
     }
 
     /// The hunk by the lengths in its header, if what follows bears them out.
-    fn counted(&mut self, mut old: usize, mut new: usize) -> Option<Hunk> {
-        let (mut hunk, mut at) = (Hunk::default(), self.at);
+    fn counted(&mut self, mut old: usize, mut new: usize) -> Option<PatchHunk> {
+        let (mut hunk, mut at) = (PatchHunk::default(), self.at);
         while old + new > 0 || self.lines.get(at).is_some_and(|line| line.starts_with('\\')) {
             let line = self.lines.get(at)?;
             at += 1;
@@ -140,9 +140,9 @@ impl Reader<'_> {
                 return None;
             }
             let (is_old, is_new) = match hunk.lines.last()?.0 {
-                Sign::Context => (1, 1),
-                Sign::Remove => (1, 0),
-                Sign::Add => (0, 1),
+                HunkLineSign::Context => (1, 1),
+                HunkLineSign::Remove => (1, 0),
+                HunkLineSign::Add => (0, 1),
             };
             (old, new) = (old.checked_sub(is_old)?, new.checked_sub(is_new)?);
         }
@@ -155,8 +155,8 @@ impl Reader<'_> {
     }
 
     /// The hunk as far as its lines look like lines of a hunk.
-    fn uncounted(&mut self, number: usize) -> Result<Hunk, ToolError> {
-        let mut hunk = Hunk { line: number, ..Hunk::default() };
+    fn uncounted(&mut self, number: usize) -> Result<PatchHunk, ToolError> {
+        let mut hunk = PatchHunk { line: number, ..PatchHunk::default() };
         while let Some(line) = self.lines.get(self.at) {
             if self.ends_hunk(self.at, line) {
                 break;
@@ -229,16 +229,16 @@ impl GitHeader {
     }
 
     /// None stands for /dev/null.
-    fn section(self, names: (Option<String>, Option<String>)) -> Result<Section, ToolError> {
+    fn section(self, names: (Option<String>, Option<String>)) -> Result<PatchSection, ToolError> {
         let (path, change) = match (self.from, self.to, names) {
-            (Some(from), Some(to), _) => (from, SectionKind::Update { move_to: Some(to) }),
-            (_, _, (None, Some(new))) => (new, SectionKind::Add),
-            (_, _, (Some(old), None)) => (old, SectionKind::Delete),
-            (_, _, (Some(_), Some(new))) => (new, SectionKind::Update { move_to: None }),
+            (Some(from), Some(to), _) => (from, PatchSectionKind::Update { move_to: Some(to) }),
+            (_, _, (None, Some(new))) => (new, PatchSectionKind::Add),
+            (_, _, (Some(old), None)) => (old, PatchSectionKind::Delete),
+            (_, _, (Some(_), Some(new))) => (new, PatchSectionKind::Update { move_to: None }),
             (_, _, (None, None)) => {
                 return Err(ToolError::invalid("a file of the patch has no name on either side"));
             }
         };
-        Ok(Section { path, change, hunks: Vec::new(), executable: self.executable })
+        Ok(PatchSection { path, change, hunks: Vec::new(), executable: self.executable })
     }
 }

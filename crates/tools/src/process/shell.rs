@@ -17,9 +17,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::redact::{RedactStream, Redactor};
 
-use self::capture::{Capture, Spill};
-use self::order::{Order, Stream};
-use self::supervised::Supervised;
+use self::capture::{SpillSink, StreamCapture};
+use self::order::{OutputStream, StreamOrder};
+use self::supervised::SupervisedFamily;
 use zdx_workspace::spill::SpillFolder;
 
 mod capture;
@@ -28,8 +28,8 @@ pub(super) mod environment;
 mod order;
 mod supervised;
 
-pub use capture::Captured;
-pub use child::{Child, ChildProcess, ChildSpec};
+pub use capture::CapturedStream;
+pub use child::{ChildProcess, ChildSpec, RunningProgram};
 pub use environment::child_variables;
 
 const SHELL: &str = "/bin/sh";
@@ -66,7 +66,7 @@ pub struct RunOptions {
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CommandEnd {
     Exited(i32),
     /// Killed by this signal.
     Signalled(i32),
@@ -75,7 +75,7 @@ pub enum End {
     Cancelled,
 }
 
-impl fmt::Display for End {
+impl fmt::Display for CommandEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exit code {code}"),
@@ -87,9 +87,9 @@ impl fmt::Display for End {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandOutput {
-    pub stdout: Captured,
-    pub stderr: Captured,
-    pub end: End,
+    pub stdout: CapturedStream,
+    pub stderr: CapturedStream,
+    pub end: CommandEnd,
     /// Something the command started still runs.
     pub background: bool,
     /// Lines of each stream that ended, as they came.
@@ -109,7 +109,7 @@ impl CommandOutput {
 
 /// Something a finished command left running.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Background {
+pub struct BackgroundChild {
     /// The call that started it.
     pub id: String,
     pub command: String,
@@ -147,12 +147,12 @@ pub struct Shell {
     env: Vec<(OsString, OsString)>,
     spill: Option<SpillFolder>,
     redactor: Arc<Redactor>,
-    left: Mutex<Vec<Left>>,
+    left: Mutex<Vec<LeftRunning>>,
 }
 
 /// A family that outlived its call, and the task that waits for its end.
-struct Left {
-    background: Background,
+struct LeftRunning {
+    background: BackgroundChild,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -194,18 +194,28 @@ impl Shell {
         let (mut supervised, stdout, stderr) = self.supervise(&self.env, &cwd, nothing.into())?;
         let script = script(command);
         let arguments = [OsStr::new(SHELL), OsStr::new("-c"), OsStr::new(&*script)];
-        let spill = |stream| Spill::new(self.spill.as_ref(), &id, stream);
+        let spill = |stream| SpillSink::new(self.spill.as_ref(), &id, stream);
         let mask = || RedactStream::new(Arc::clone(&self.redactor));
-        let order = Order::default();
-        let mut stdout =
-            Capture::pump(stdout, spill("stdout"), mask(), progress.clone(), (order.clone(), Stream::Out));
-        let mut stderr =
-            Capture::pump(stderr, spill("stderr"), mask(), progress, (order.clone(), Stream::Err));
+        let order = StreamOrder::default();
+        let mut stdout = StreamCapture::pump(
+            stdout,
+            spill("stdout"),
+            mask(),
+            progress.clone(),
+            (order.clone(), OutputStream::Out),
+        );
+        let mut stderr = StreamCapture::pump(
+            stderr,
+            spill("stderr"),
+            mask(),
+            progress,
+            (order.clone(), OutputStream::Err),
+        );
 
         let ran = tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(End::Cancelled),
-            () = crate::expired(timeout) => Err(End::TimedOut(timeout.unwrap_or_default())),
+            () = cancel.cancelled() => Err(CommandEnd::Cancelled),
+            () = crate::expired(timeout) => Err(CommandEnd::TimedOut(timeout.unwrap_or_default())),
             ended = async { supervised.begin(&arguments).await?; supervised.ended().await } => Ok(ended),
         };
         let (end, more) = match ran {
@@ -235,8 +245,9 @@ impl Shell {
         let (stdout, stderr) = (stdout.finish(), stderr.finish());
         // The last line of each may never have been ended; a word about the time limit comes behind.
         let open = |text: &str| usize::from(!text.is_empty() && !text.ends_with('\n'));
-        order.add(Stream::Out, open(&stdout.text));
-        order.add(Stream::Err, open(&stderr.text) + usize::from(matches!(end, End::TimedOut(_))));
+        order.add(OutputStream::Out, open(&stdout.text));
+        order
+            .add(OutputStream::Err, open(&stderr.text) + usize::from(matches!(end, CommandEnd::TimedOut(_))));
         Ok(CommandOutput { stdout, stderr, end, background, runs: order.runs() })
     }
 
@@ -245,8 +256,8 @@ impl Shell {
         env: &[(OsString, OsString)],
         cwd: &Path,
         stdin: OwnedFd,
-    ) -> Result<(Supervised, ChildStdout, ChildStderr), ShellError> {
-        Supervised::start(&self.supervisor, env, cwd, stdin).map_err(|source| match cwd.is_dir() {
+    ) -> Result<(SupervisedFamily, ChildStdout, ChildStderr), ShellError> {
+        SupervisedFamily::start(&self.supervisor, env, cwd, stdin).map_err(|source| match cwd.is_dir() {
             true => self.not_started(source),
             false => ShellError::NoFolder(cwd.to_owned()),
         })
@@ -256,23 +267,23 @@ impl Shell {
         ShellError::Start { program: self.supervisor.clone(), source }
     }
 
-    fn leave(&self, supervised: Supervised, id: String, command: &str) {
-        let background = Background { id, command: command.to_owned(), pid: supervised.pid() };
+    fn leave(&self, supervised: SupervisedFamily, id: String, command: &str) {
+        let background = BackgroundChild { id, command: command.to_owned(), pid: supervised.pid() };
         let stop = CancellationToken::new();
         let task = tokio::spawn(supervised.stay(stop.clone()));
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         left.retain(|left| !left.task.is_finished());
-        left.push(Left { background, stop, task });
+        left.push(LeftRunning { background, stop, task });
     }
 
     /// What finished commands left running.
-    pub fn background(&self) -> Vec<Background> {
+    pub fn background(&self) -> Vec<BackgroundChild> {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         left.iter().filter(|left| !left.task.is_finished()).map(|left| left.background.clone()).collect()
     }
 
     /// Stops all of it but what is to be kept, within two seconds: on interrupt and at the end of the session.
-    pub async fn stop_background(&self, keep: &[Background]) {
+    pub async fn stop_background(&self, keep: &[BackgroundChild]) {
         let all = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
         let (kept, left): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|left| keep.contains(&left.background));

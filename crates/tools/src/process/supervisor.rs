@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use self::message::Status;
+use self::message::SupervisorStatus;
 
 pub(super) mod message;
 mod privacy;
@@ -57,7 +57,7 @@ fn supervise() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
 
     privacy::give_up_looking();
-    let signals = Signals::listen()?;
+    let signals = SignalPipe::listen()?;
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let stdin = message::receive_stdin(&control)?;
     let arguments = message::read_arguments(&control)?;
@@ -65,11 +65,11 @@ fn supervise() -> io::Result<()> {
         Ok(leader) => leader,
         Err(error) => {
             let errno = error.raw_os_error().unwrap_or_default();
-            return control.write_all(&Status::NotStarted(errno).encode());
+            return control.write_all(&SupervisorStatus::NotStarted(errno).encode());
         }
     };
     // A zdx that no longer listens has closed its end, which is noticed elsewhere.
-    let _ = control.write_all(&Status::Started.encode());
+    let _ = control.write_all(&SupervisorStatus::Started.encode());
     let attended = release_pipes().and_then(|()| attend(leader, &mut control, &signals));
     if attended.is_err() {
         // Nobody could stop it later.
@@ -87,8 +87,8 @@ fn release_pipes() -> io::Result<()> {
     Ok(())
 }
 
-fn family(leader: Pid) -> tree::Family {
-    tree::Family { supervisor: rustix::process::getpid(), leader: Some(leader) }
+fn family(leader: Pid) -> tree::ProcessFamily {
+    tree::ProcessFamily { supervisor: rustix::process::getpid(), leader: Some(leader) }
 }
 
 fn start(stdin: OwnedFd, mut arguments: Vec<OsString>) -> io::Result<Pid> {
@@ -106,8 +106,8 @@ fn start(stdin: OwnedFd, mut arguments: Vec<OsString>) -> io::Result<Pid> {
 
 /// Waits for the end of the whole family, and brings it about when told to. One thread does it all: a thread more would
 /// cost every command its start.
-fn attend(leader: Pid, control: &mut UnixStream, signals: &Signals) -> io::Result<()> {
-    let mut sweep: Option<Sweep> = None;
+fn attend(leader: Pid, control: &mut UnixStream, signals: &SignalPipe) -> io::Result<()> {
+    let mut sweep: Option<FamilySweep> = None;
     loop {
         if reap(leader, control) {
             return Ok(());
@@ -131,7 +131,7 @@ fn attend(leader: Pid, control: &mut UnixStream, signals: &Signals) -> io::Resul
         let stop = sources.iter().skip(1).any(heard);
         signals.drain();
         if stop {
-            sweep = Some(Sweep::begin(family(leader)));
+            sweep = Some(FamilySweep::begin(family(leader)));
         }
     }
 }
@@ -142,7 +142,7 @@ fn reap(leader: Pid, control: &mut UnixStream) -> bool {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == leader => {
                 // A zdx that no longer listens has closed its end, which is noticed elsewhere.
-                let _ = control.write_all(&Status::of(status, family_lives(leader)).encode());
+                let _ = control.write_all(&SupervisorStatus::of(status, family_lives(leader)).encode());
             }
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return false,
@@ -168,14 +168,14 @@ fn family_lives(leader: Pid) -> bool {
 }
 
 /// Signals as something to wait for. Caught, not blocked: the program would inherit that.
-struct Signals {
+struct SignalPipe {
     /// Readable when a child ended.
     child: UnixStream,
     /// Readable when we were told to end, which is answered by a sweep.
     end: UnixStream,
 }
 
-impl Signals {
+impl SignalPipe {
     fn listen() -> io::Result<Self> {
         use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
         let listen = |signals: &[i32]| {
@@ -197,14 +197,14 @@ impl Signals {
 }
 
 /// The end of a family: asked first, then frozen and killed until nobody is left.
-struct Sweep {
-    family: tree::Family,
+struct FamilySweep {
+    family: tree::ProcessFamily,
     kill_at: Instant,
     pause: Duration,
 }
 
-impl Sweep {
-    fn begin(family: tree::Family) -> Self {
+impl FamilySweep {
+    fn begin(family: tree::ProcessFamily) -> Self {
         family.signal(Signal::TERM);
         // A stopped process hears of its end only when it goes on.
         family.signal(Signal::CONT);

@@ -316,7 +316,7 @@ fn ten_thousand_files_and_a_huge_one_take_no_time_to_stop() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let started = Instant::now();
-    let output = runtime.block_on((prepared.run)(RunContext {
+    let output = runtime.block_on((prepared.run)(ToolRunContext {
         id: "1".to_owned(),
         cancel,
         progress,

@@ -96,7 +96,7 @@ fn an_interrupt_that_came_first_changes_nothing() {
     let (progress, _) = mpsc::channel(1);
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let output = runtime.block_on((prepared.run)(RunContext {
+    let output = runtime.block_on((prepared.run)(ToolRunContext {
         id: String::new(),
         cancel,
         progress,

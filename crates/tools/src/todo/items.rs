@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use zdx_protocol::facts::TODOWRITE;
 use zdx_protocol::{Todo, TodoStatus, ToolError};
 
-use super::super::input::{Input, invalid};
+use super::super::input::{ToolInput, invalid};
 
 const MOST_ITEMS: usize = 200;
 const LONGEST_CONTENT: usize = 2000;
@@ -16,7 +16,7 @@ const LONGEST_ID: usize = 100;
 const CONTENT_NAMES: [&str; 7] = ["content", "text", "task", "step", "title", "description", "name"];
 
 pub(super) fn read(input: Map<String, Value>) -> Result<Vec<Todo>, ToolError> {
-    let list = match Input::new(&TODOWRITE, input).any("items") {
+    let list = match ToolInput::new(&TODOWRITE, input).any("items") {
         // Some models encode the list a second time.
         Some(Value::String(text)) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         Some(list) => list,
@@ -28,18 +28,18 @@ pub(super) fn read(input: Map<String, Value>) -> Result<Vec<Todo>, ToolError> {
     if list.len() > MOST_ITEMS {
         return Err(invalid(format!("{} items are too many: at most {MOST_ITEMS}", list.len())));
     }
-    let drafts = list.into_iter().enumerate().map(|(at, item)| Draft::read(item, at + 1));
+    let drafts = list.into_iter().enumerate().map(|(at, item)| TodoDraft::read(item, at + 1));
     finish(drafts.collect::<Result<_, _>>()?)
 }
 
 /// One item as it came; its id may be missing.
-struct Draft {
+struct TodoDraft {
     id: Option<String>,
     content: String,
     status: TodoStatus,
 }
 
-impl Draft {
+impl TodoDraft {
     fn read(item: Value, number: usize) -> Result<Self, ToolError> {
         let mut item = match item {
             Value::Object(item) => item,
@@ -98,7 +98,7 @@ fn status(said: Option<Value>, number: usize) -> Result<TodoStatus, ToolError> {
 }
 
 /// Missing ids become numbers nobody else has.
-fn finish(drafts: Vec<Draft>) -> Result<Vec<Todo>, ToolError> {
+fn finish(drafts: Vec<TodoDraft>) -> Result<Vec<Todo>, ToolError> {
     let mut taken: HashSet<String> = HashSet::new();
     if let Some(twice) =
         drafts.iter().filter_map(|draft| draft.id.clone()).find(|id| !taken.insert(id.clone()))
@@ -113,7 +113,7 @@ fn finish(drafts: Vec<Draft>) -> Result<Vec<Todo>, ToolError> {
     }
     let mut next = 1;
     let mut todos = Vec::with_capacity(drafts.len());
-    for Draft { id, content, status } in drafts {
+    for TodoDraft { id, content, status } in drafts {
         let id = id.unwrap_or_else(|| {
             loop {
                 let id = next.to_string();

@@ -10,12 +10,12 @@ use zdx_protocol::ToolError;
 use super::super::input::invalid;
 
 /// One or more globs, relative to a folder. `*.rs` matches at any depth, `src/*.rs` from the folder on, `!x` excludes.
-pub struct Pattern {
+pub struct GlobPatterns {
     globs: Override,
     wants_folders: bool,
 }
 
-impl Pattern {
+impl GlobPatterns {
     pub fn new(folder: &Path, globs: &[String]) -> Result<Self, ToolError> {
         let fault = |error: ignore::Error| invalid(format!("the glob is not valid: {error}"));
         let mut builder = OverrideBuilder::new(folder);
@@ -112,13 +112,13 @@ mod tests {
             (&["a[0-9].txt"], "/r/a5.txt", true),
         ] {
             let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();
-            let pattern = Pattern::new(root, &globs).unwrap();
+            let pattern = GlobPatterns::new(root, &globs).unwrap();
             assert_eq!(pattern.matches(Path::new(path), false), wanted, "{globs:?} {path}");
         }
-        let folders = Pattern::new(root, &["src/".to_owned()]).unwrap();
+        let folders = GlobPatterns::new(root, &["src/".to_owned()]).unwrap();
         assert!(folders.matches(Path::new("/r/x/src"), true) && !folders.matches(Path::new("/r/src"), false));
         for bad in ["", "a/../b", "*/..", "{a", "[z-a]"] {
-            assert!(Pattern::new(root, &[bad.to_owned()]).is_err(), "{bad}");
+            assert!(GlobPatterns::new(root, &[bad.to_owned()]).is_err(), "{bad}");
         }
     }
 }

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use zdx_guard::{LayerSource, PolicyContext, Rules, judge};
 use zdx_protocol::{Approval, ToolOutput, Verdict};
-use zdx_tools::registry::Registry;
-use zdx_tools::{RunContext, Todos, ToolContext};
+use zdx_tools::registry::ToolRegistry;
 use zdx_tools::{Shell, ShellSettings};
+use zdx_tools::{TodoList, ToolContext, ToolRunContext};
 use zdx_workspace::Workspace;
 
 /// Calls of each kind that reach a file; `ZDX_STRESS` makes it as many as that.
@@ -55,7 +55,7 @@ fn place() -> Place {
     let tools = ToolContext {
         workspace: Arc::new(Workspace::open(&root).unwrap()),
         shell: Arc::new(shell),
-        todos: Arc::new(Todos::new(Vec::new())),
+        todos: Arc::new(TodoList::new(Vec::new())),
         timeout: None,
     };
     // Writing is allowed here, leaving is not: what gets out got past the jail.
@@ -68,14 +68,14 @@ fn place() -> Place {
 }
 
 /// What became of a call: nothing when it was held back before anything was opened.
-async fn call(place: &Place, registry: &Registry, name: &str, input: Value) -> Option<ToolOutput> {
+async fn call(place: &Place, registry: &ToolRegistry, name: &str, input: Value) -> Option<ToolOutput> {
     let Value::Object(input) = input else { return None };
     let prepared = registry.find(name)?.prepare(input, &place.tools).ok()?;
     if judge(&prepared.action, &place.policy) != Verdict::Allow {
         return None;
     }
     let (progress, _) = tokio::sync::mpsc::channel(1);
-    let context = RunContext {
+    let context = ToolRunContext {
         id: "c1".to_owned(),
         cancel: CancellationToken::new(),
         progress,
@@ -92,7 +92,7 @@ fn swap(a: &Path, b: &Path) {
 fn no_call_leaves_the_workspace_in_a_race() {
     let wanted = std::env::var("ZDX_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(CALLS);
     let place = place();
-    let registry = Registry::standard();
+    let registry = ToolRegistry::standard();
     let done = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut done_calls = [0_usize; 2];

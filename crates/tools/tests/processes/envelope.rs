@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{ToolCode, ToolOutput};
-use zdx_tools::registry::Registry;
-use zdx_tools::{RunContext, ToolContext};
+use zdx_tools::registry::ToolRegistry;
+use zdx_tools::{ToolContext, ToolRunContext};
 use zdx_workspace::Workspace;
 
 use crate::kit::{Bench, trial};
@@ -45,12 +45,17 @@ impl Desk {
             timeout: self.timeout,
             todos: Arc::default(),
         };
-        let registry = Registry::standard();
+        let registry = ToolRegistry::standard();
         let bash = registry.find("bash").unwrap();
         let prepared = bash.prepare(input.as_object().unwrap().clone(), &cx).unwrap();
         let (progress, _from) = mpsc::channel(4);
-        (prepared.run)(RunContext { id: "call_1".to_owned(), cancel, progress, beside: Default::default() })
-            .await
+        (prepared.run)(ToolRunContext {
+            id: "call_1".to_owned(),
+            cancel,
+            progress,
+            beside: Default::default(),
+        })
+        .await
     }
 
     async fn ok(self, input: Value) -> Value {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Failed, Trial};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use zdx_tools::{CommandOutput, End, RunOptions, Shell, ShellSettings};
+use zdx_tools::{CommandEnd, CommandOutput, RunOptions, Shell, ShellSettings};
 
 use crate::wait::until_made;
 
@@ -70,7 +70,7 @@ impl Bench {
         };
         let (output, ()) = tokio::join!(self.shell.run(command, options), stop);
         let output = output.unwrap();
-        assert_eq!(output.end, End::Cancelled, "{output:?}");
+        assert_eq!(output.end, CommandEnd::Cancelled, "{output:?}");
         output
     }
 
@@ -81,7 +81,7 @@ impl Bench {
 
 /// `stdout`, or what went wrong.
 pub fn stdout(output: &CommandOutput) -> &str {
-    assert_eq!(output.end, End::Exited(0), "{output:?}");
+    assert_eq!(output.end, CommandEnd::Exited(0), "{output:?}");
     &output.stdout.text
 }
 

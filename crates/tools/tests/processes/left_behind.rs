@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use zdx_tools::{End, RunOptions};
+use zdx_tools::{CommandEnd, RunOptions};
 
 use crate::kit::{Bench, trial};
 use crate::wait::{in_time, living_in, until_deserted, until_files, until_made};
@@ -28,7 +28,7 @@ async fn holds_the_pipe() {
     let started = std::time::Instant::now();
     let output = bench.run("echo done; sleep 1000 &").await;
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
-    assert_eq!((output.end, output.stdout.text.as_str()), (End::Exited(0), "done\n"));
+    assert_eq!((output.end, output.stdout.text.as_str()), (CommandEnd::Exited(0), "done\n"));
     assert!(output.background);
     bench.shell.stop_background(&[]).await;
     assert_eq!(living_in(bench.dir.path()), [""; 0]);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use libtest_mimic::Trial;
 use tokio::sync::mpsc;
-use zdx_tools::{End, RunOptions};
+use zdx_tools::{CommandEnd, RunOptions};
 use zdx_workspace::text::LIMIT;
 
 use crate::kit::{Bench, stdout, trial};
@@ -30,7 +30,7 @@ async fn both_streams() {
     let bench = Bench::new();
     let output = bench.run("echo out; echo err >&2; exit 7").await;
     assert_eq!((output.stdout.text.as_str(), output.stderr.text.as_str()), ("out\n", "err\n"));
-    assert_eq!(output.end, End::Exited(7));
+    assert_eq!(output.end, CommandEnd::Exited(7));
     assert!(!output.background && !output.stdout.truncated && output.stdout.file.is_none());
 }
 
@@ -40,28 +40,28 @@ async fn folder_and_stdin() {
     let root = bench.dir.path().canonicalize().unwrap();
     assert_eq!(stdout(&output).lines().next(), root.to_str());
     let output = bench.run("-x").await;
-    assert_eq!(output.end, End::Exited(127), "{output:?}");
+    assert_eq!(output.end, CommandEnd::Exited(127), "{output:?}");
 }
 
 async fn death_by_signal() {
     let bench = Bench::new();
-    assert_eq!(bench.run("kill -9 $$").await.end, End::Signalled(9));
+    assert_eq!(bench.run("kill -9 $$").await.end, CommandEnd::Signalled(9));
     // The script's own group is not its supervisor's.
-    assert_eq!(bench.run("kill 0; sleep 5").await.end, End::Signalled(15));
+    assert_eq!(bench.run("kill 0; sleep 5").await.end, CommandEnd::Signalled(15));
 }
 
 async fn replaced_and_closed() {
     let bench = Bench::new();
     assert_eq!(stdout(&bench.run("exec echo replaced").await), "replaced\n");
     let output = bench.run("exec >&- 2>&-; sleep 0.1; exit 3").await;
-    assert_eq!(output.end, End::Exited(3));
+    assert_eq!(output.end, CommandEnd::Exited(3));
     assert!(!output.background);
 }
 
 async fn flood() {
     let bench = Bench::new();
     let output = bench.run("yes | head -c 200000000; echo end >&2").await;
-    assert_eq!(output.end, End::Exited(0));
+    assert_eq!(output.end, CommandEnd::Exited(0));
     assert_eq!(output.stdout.bytes, 200_000_000);
     assert!(output.stdout.truncated && output.stdout.text.len() <= LIMIT);
     let file = output.stdout.file.unwrap();
@@ -132,7 +132,7 @@ async fn environment() {
 async fn too_long() {
     let bench = Bench::new();
     let fits = format!("true {}", "x".repeat(100_000));
-    assert_eq!(bench.run(&fits).await.end, End::Exited(0));
+    assert_eq!(bench.run(&fits).await.end, CommandEnd::Exited(0));
     let error = bench.shell.run(&"x".repeat(200_000), bench.options()).await.unwrap_err();
     assert!(error.to_string().contains("200000 bytes long"), "{error}");
 }

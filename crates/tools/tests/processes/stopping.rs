@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use tokio_util::sync::CancellationToken;
-use zdx_tools::{End, RunOptions, ShellError};
+use zdx_tools::{CommandEnd, RunOptions, ShellError};
 
 use crate::kit::{Bench, PROMPTLY, trial};
 use crate::wait::{living_in, until_deserted, until_made};
@@ -57,7 +57,7 @@ async fn time_to_end(command: &str) -> Duration {
     };
     let (output, stopped) = tokio::join!(bench.shell.run(command, options), stop);
     let took = stopped.elapsed();
-    assert_eq!(output.unwrap().end, End::Cancelled, "{command}");
+    assert_eq!(output.unwrap().end, CommandEnd::Cancelled, "{command}");
     assert_eq!(living_in(bench.dir.path()), [""; 0], "{command}");
     took
 }
@@ -102,7 +102,7 @@ async fn killed_supervisor() {
 async fn terminated_supervisor() {
     let bench = Bench::new();
     let output = bench.run("setsid sleep 100 & kill -TERM $PPID; wait").await;
-    assert_eq!(output.end, End::Signalled(15));
+    assert_eq!(output.end, CommandEnd::Signalled(15));
     until_deserted(bench.dir.path()).await;
 }
 
@@ -111,6 +111,6 @@ async fn cancelled_at_once() {
     let options = bench.options();
     options.cancel.cancel();
     let output = bench.shell.run("touch made", options).await.unwrap();
-    assert_eq!(output.end, End::Cancelled);
+    assert_eq!(output.end, CommandEnd::Cancelled);
     assert!(!bench.path("made").exists());
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use zdx_tools::{Child, ChildSpec, End, ShellError};
+use zdx_tools::{ChildSpec, CommandEnd, RunningProgram, ShellError};
 
 use crate::kit::{Bench, trial};
 use crate::wait::{in_time, living_in, until_deserted, until_made};
@@ -48,7 +48,7 @@ fn spec(bench: &Bench, program: &str, args: &[&str]) -> ChildSpec {
     }
 }
 
-async fn script(bench: &Bench, script: &str) -> Child {
+async fn script(bench: &Bench, script: &str) -> RunningProgram {
     bench.shell.spawn(spec(bench, "sh", &["-c", script])).await.unwrap()
 }
 
@@ -60,7 +60,7 @@ async fn rest(stream: &mut (impl AsyncReadExt + Unpin)) -> String {
 
 async fn rounds() {
     let bench = Bench::new();
-    let Child { mut stdin, stdout, stderr: _stderr, mut process } =
+    let RunningProgram { mut stdin, stdout, stderr: _stderr, mut process } =
         script(&bench, "while read -r line; do echo \"heard $line\"; done").await;
     let mut answers = BufReader::new(stdout).lines();
     for round in 0..20 {
@@ -69,7 +69,7 @@ async fn rounds() {
     }
     drop(stdin);
     assert_eq!(answers.next_line().await.unwrap(), None);
-    assert_eq!(process.wait().await, End::Exited(0));
+    assert_eq!(process.wait().await, CommandEnd::Exited(0));
     until_deserted(bench.dir.path()).await;
 }
 
@@ -80,7 +80,7 @@ async fn apart() {
         (rest(&mut child.stdout).await, rest(&mut child.stderr).await),
         ("out\n".into(), "err\n".into())
     );
-    assert_eq!(child.wait().await, End::Exited(7));
+    assert_eq!(child.wait().await, CommandEnd::Exited(7));
 }
 
 async fn as_given() {
@@ -121,7 +121,7 @@ async fn many_bytes() {
     let bench = Bench::new();
     // No shell between: `cat` itself is the program.
     let child = bench.shell.spawn(spec(&bench, "cat", &[])).await.unwrap();
-    let Child { mut stdin, mut stdout, stderr: _stderr, mut process } = child;
+    let RunningProgram { mut stdin, mut stdout, stderr: _stderr, mut process } = child;
     let sent: Vec<u8> = (0..4_000_000_u32).map(|n| n.to_le_bytes()[usize::from(n % 3 == 0)]).collect();
     let write = async {
         stdin.write_all(&sent).await.unwrap();
@@ -131,14 +131,14 @@ async fn many_bytes() {
     let talk = async { tokio::join!(write, stdout.read_to_end(&mut echoed)).1.unwrap() };
     in_time("all of it came back", async { assert_eq!(talk.await, sent.len()) }).await;
     assert!(echoed == sent);
-    assert_eq!(process.wait().await, End::Exited(0));
+    assert_eq!(process.wait().await, CommandEnd::Exited(0));
 }
 
 async fn closed_input() {
     let bench = Bench::new();
     let child = script(&bench, "cat; touch saved; exit 3").await;
     let started = Instant::now();
-    assert_eq!(child.stop(AMPLE).await, End::Exited(3));
+    assert_eq!(child.stop(AMPLE).await, CommandEnd::Exited(3));
     assert!(started.elapsed() < AMPLE);
     assert!(bench.path("saved").exists());
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
@@ -147,7 +147,7 @@ async fn closed_input() {
 async fn still_talks() {
     let bench = Bench::new();
     let child = script(&bench, "cat; seq 100000; seq 100000 >&2; exit 4").await;
-    assert_eq!(child.stop(AMPLE).await, End::Exited(4));
+    assert_eq!(child.stop(AMPLE).await, CommandEnd::Exited(4));
 }
 
 async fn waits() {
@@ -160,22 +160,22 @@ async fn waits() {
     }
     child.stdin.write_all(b"go\n").await.unwrap();
     for _ in 0..2 {
-        assert_eq!(child.wait().await, End::Signalled(9));
+        assert_eq!(child.wait().await, CommandEnd::Signalled(9));
     }
-    assert_eq!(child.stop(AMPLE).await, End::Signalled(9));
+    assert_eq!(child.stop(AMPLE).await, CommandEnd::Signalled(9));
 }
 
 async fn left_running() {
     let bench = Bench::new();
     let mut child = script(&bench, "setsid sleep 100 >/dev/null 2>&1 & exit 0").await;
-    assert_eq!(child.wait().await, End::Exited(0));
+    assert_eq!(child.wait().await, CommandEnd::Exited(0));
     // The streams end with those who hold them; the supervisor, which stays, does not.
     in_time("its output ends", async { assert_eq!(rest(&mut child.stdout).await, "") }).await;
     in_time("its complaints end", async { assert_eq!(rest(&mut child.stderr).await, "") }).await;
     let unread = child.stdin.write_all(b"hello").await.unwrap_err();
     assert_eq!(unread.kind(), io::ErrorKind::BrokenPipe);
     assert!(!living_in(bench.dir.path()).is_empty());
-    assert_eq!(child.stop(AMPLE).await, End::Exited(0));
+    assert_eq!(child.stop(AMPLE).await, CommandEnd::Exited(0));
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
 }
 
@@ -184,7 +184,7 @@ async fn asked() {
     let child =
         script(&bench, "trap 'touch saved; exit 5' TERM; touch ready; while :; do sleep 0.02; done").await;
     until_made(bench.dir.path(), &["ready"]).await;
-    assert_eq!(child.stop(Duration::ZERO).await, End::Exited(5));
+    assert_eq!(child.stop(Duration::ZERO).await, CommandEnd::Exited(5));
     assert!(bench.path("saved").exists());
 }
 
@@ -196,7 +196,7 @@ async fn ignores_all() {
     let bench = Bench::new();
     let child = script(&bench, DEAF).await;
     until_made(bench.dir.path(), &["here", "away"]).await;
-    assert_eq!(child.stop(Duration::from_millis(100)).await, End::Signalled(9));
+    assert_eq!(child.stop(Duration::from_millis(100)).await, CommandEnd::Signalled(9));
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
 }
 
@@ -215,7 +215,7 @@ async fn killed_supervisor() {
     until_made(bench.dir.path(), &["ready"]).await;
     child.stdin.write_all(b"go\n").await.unwrap();
     until_deserted(bench.dir.path()).await;
-    assert_eq!(child.wait().await, End::Signalled(9));
+    assert_eq!(child.wait().await, CommandEnd::Signalled(9));
 }
 
 async fn stopped_supervisor() {
@@ -224,7 +224,7 @@ async fn stopped_supervisor() {
     let mut child = script(&bench, deaf).await;
     child.stdin.write_all(b"go\n").await.unwrap();
     until_made(bench.dir.path(), &["ready"]).await;
-    assert_eq!(child.stop(Duration::ZERO).await, End::Signalled(9));
+    assert_eq!(child.stop(Duration::ZERO).await, CommandEnd::Signalled(9));
     assert_eq!(living_in(bench.dir.path()), [""; 0]);
 }
 

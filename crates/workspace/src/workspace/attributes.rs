@@ -160,7 +160,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::workspace::{Permissions, Staged, Workspace};
+    use crate::workspace::{FilePermissions, StagedFile, Workspace};
 
     /// Entries of tag, permissions and id, as the kernel reads them.
     fn list(entries: &[(u16, u16, u32)]) -> Vec<u8> {
@@ -217,8 +217,8 @@ mod tests {
         assert_eq!(std::fs::read(dir.path().join("f")).unwrap(), b"new");
         // The same where it goes by another name.
         let moved = workspace.resolve("moved").unwrap();
-        let staged = workspace.stage_like(&moved, &target, b"new", Permissions::Like(0o660));
-        staged.and_then(Staged::commit).unwrap();
+        let staged = workspace.stage_like(&moved, &target, b"new", FilePermissions::Like(0o660));
+        staged.and_then(StagedFile::commit).unwrap();
         assert!(value(&dir, "moved", ACCESS_LIST).is_some() && value(&dir, "moved", "user.note").is_some());
     }
 
@@ -239,7 +239,7 @@ mod tests {
         let target = workspace.resolve("again").unwrap();
         let _ = std::fs::remove_file(&target.path);
         let target = workspace.resolve("again").unwrap();
-        workspace.stage_state(&target, b"x", state).and_then(Staged::commit).unwrap();
+        workspace.stage_state(&target, b"x", state).and_then(StagedFile::commit).unwrap();
         std::fs::metadata(&target.path).unwrap().permissions().mode() & 0o7777
     }
 

@@ -8,29 +8,29 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 use zdx_protocol::Target;
 
-use super::open::{Folders, enter};
+use super::open::{MissingFolders, enter};
 use super::{FileError, Workspace};
 
 /// A folder held by descriptor.
-pub struct Folder {
+pub struct FolderHandle {
     descriptor: OwnedFd,
     path: PathBuf,
 }
 
 impl Workspace {
-    pub fn open_folder(&self, target: &Target) -> Result<Folder, FileError> {
+    pub fn open_folder(&self, target: &Target) -> Result<FolderHandle, FileError> {
         let path = target.path.clone();
-        let descriptor = match self.folder_of(target, Folders::MustExist) {
-            Ok((parent, name)) => enter(parent.as_fd(), &name, &path, Folders::MustExist)?,
+        let descriptor = match self.folder_of(target, MissingFolders::MustExist) {
+            Ok((parent, name)) => enter(parent.as_fd(), &name, &path, MissingFolders::MustExist)?,
             // A root has no parent here.
             Err(FileError::NotRegular { .. }) => self.root_of(target)?,
             Err(error) => return Err(error),
         };
-        Ok(Folder { descriptor, path })
+        Ok(FolderHandle { descriptor, path })
     }
 }
 
-impl Folder {
+impl FolderHandle {
     /// A regular file below; `relative` has no `..` in it.
     pub fn open_file(&self, relative: &Path) -> Result<File, FileError> {
         let failed = |error: Errno| FileError::io(&self.path.join(relative), error);
@@ -100,7 +100,7 @@ mod tests {
                 "." => PathBuf::from("a").join(path),
                 _ => PathBuf::from(path),
             };
-            for open in [Folder::open, Folder::open_step_by_step] {
+            for open in [FolderHandle::open, FolderHandle::open_step_by_step] {
                 let mut text = String::new();
                 File::from(open(&folder, &below("b/file")).unwrap()).read_to_string(&mut text).unwrap();
                 assert_eq!(text, "content");

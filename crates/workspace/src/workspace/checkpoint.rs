@@ -8,11 +8,11 @@ use std::path::Path;
 use zdx_protocol::{FileAccess, Target};
 
 use super::{FileError, Workspace, attributes};
-use crate::{Blobs, ContentBefore, Draft, FileBefore, KEPT};
+use crate::{BlobStore, CheckpointDraft, ContentBefore, FileBefore, KEPT};
 
 impl Workspace {
     /// To be called before anything of the file, or of the folders it lies in, is touched.
-    pub(super) fn draft(&self, target: &Target) -> Option<Draft> {
+    pub(super) fn draft(&self, target: &Target) -> Option<CheckpointDraft> {
         self.journal.is_on().then(|| {
             let folders = missing_folders(&target.path);
             self.journal.draft(&target.path, self.found(target), folders)
@@ -48,7 +48,7 @@ fn content_before(mut file: File) -> io::Result<Option<ContentBefore>> {
     (&mut file).take(KEPT + 1).read_to_end(&mut content)?;
     Ok(match content.len() as u64 <= KEPT {
         true => Some(ContentBefore::Whole(content)),
-        false => Blobs::hash_all(content.chain(file))?.map(ContentBefore::Hash),
+        false => BlobStore::hash_all(content.chain(file))?.map(ContentBefore::Hash),
     })
 }
 

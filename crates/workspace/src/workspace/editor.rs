@@ -9,8 +9,8 @@ use std::sync::Arc;
 use rustix::fs::{Mode, fchmod};
 use zdx_protocol::{EditorFiles, Target};
 
-use super::replace::Permissions;
-use super::{Opened, Workspace};
+use super::replace::FilePermissions;
+use super::{OpenedFile, Workspace};
 
 /// Larger files are nobody's open document.
 const MOST: u64 = 8 << 20;
@@ -18,21 +18,21 @@ const MOST: u64 = 8 << 20;
 impl Workspace {
     /// What was opened, or what the editor has instead. What is no text on the disk is not asked for: it would come back
     /// mended.
-    pub(super) fn as_edited(&self, target: &Target, opened: Opened) -> Opened {
+    pub(super) fn as_edited(&self, target: &Target, opened: OpenedFile) -> OpenedFile {
         let Some(editor) = self.editor.as_ref().filter(|_| target.inside && opened.size <= MOST) else {
             return opened;
         };
-        let Opened { mut file, size } = opened;
+        let OpenedFile { mut file, size } = opened;
         let saved = text(&mut file);
         let edited = saved.as_ref().and_then(|_| editor.read(&target.path));
-        let (Some(saved), Some(edited)) = (saved, edited) else { return Opened { file, size } };
+        let (Some(saved), Some(edited)) = (saved, edited) else { return OpenedFile { file, size } };
         // Editors keep their line ends for themselves.
         if edited == saved || edited == saved.replace("\r\n", "\n") {
-            return Opened { file, size };
+            return OpenedFile { file, size };
         }
         match copy(&edited, &file) {
-            Some(copy) => Opened { file: copy, size: edited.len() as u64 },
-            None => Opened { file, size },
+            Some(copy) => OpenedFile { file: copy, size: edited.len() as u64 },
+            None => OpenedFile { file, size },
         }
     }
 
@@ -41,9 +41,10 @@ impl Workspace {
         &self,
         target: &Target,
         content: &[u8],
-        permissions: Permissions,
+        permissions: FilePermissions,
     ) -> Option<(Arc<dyn EditorFiles>, String)> {
-        let editor = self.editor.as_ref().filter(|_| target.inside && permissions == Permissions::Keep)?;
+        let editor =
+            self.editor.as_ref().filter(|_| target.inside && permissions == FilePermissions::Keep)?;
         let text = String::from_utf8(content.to_vec()).ok()?;
         Some((Arc::clone(editor), text))
     }

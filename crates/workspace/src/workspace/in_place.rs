@@ -11,13 +11,13 @@ use rustix::fs::{Mode, OFlags, fchmod, fstat, openat};
 
 use super::FileError;
 use super::open::regular;
-use super::replace::Temporary;
-use crate::leftover_files::{Leftover, temporary_name};
+use super::replace::TemporaryFile;
+use crate::leftover_files::{LeftoverFile, temporary_name};
 use crate::path_lock::PathLocks;
 
 /// Gives the file the content of `new`, and its mode where that is to change.
 pub(super) fn overwrite(
-    new: &mut Temporary,
+    new: &mut TemporaryFile,
     name: &OsStr,
     path: &Path,
     mode: Option<u32>,
@@ -30,10 +30,11 @@ pub(super) fn overwrite(
     let mut file = File::from(opened);
     let folder = new.folder.as_fd().try_clone_to_owned().map_err(failed)?;
     let backup = temporary_name();
-    locks.name_temporary(path, &backup, Leftover::Backup);
-    let mut before = Temporary::create(folder, backup.clone(), true).map_err(|error| failed(error.into()))?;
+    locks.name_temporary(path, &backup, LeftoverFile::Backup);
+    let mut before =
+        TemporaryFile::create(folder, backup.clone(), true).map_err(|error| failed(error.into()))?;
     copy(&mut file, &mut before.file).map_err(failed)?;
-    locks.name_temporary(path, &backup, Leftover::Overwritten);
+    locks.name_temporary(path, &backup, LeftoverFile::Overwritten);
     let written = copy(&mut new.file, &mut file).and_then(|()| match mode {
         Some(mode) => Ok(fchmod(&file, Mode::from_raw_mode(mode))?),
         None => Ok(()),
@@ -71,7 +72,7 @@ mod tests {
         let guard = locks.lock(LockScope::AllProcesses, [path.clone()], &|| false).unwrap();
         std::fs::write(&path, "old").unwrap();
         let mut new =
-            Temporary::create(File::open(dir.path()).unwrap().into(), temporary_name(), true).unwrap();
+            TemporaryFile::create(File::open(dir.path()).unwrap().into(), temporary_name(), true).unwrap();
         io::Write::write_all(&mut new.file, b"new").unwrap();
         overwrite(&mut new, OsStr::new("a"), &path, None, &locks).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");

@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat
 use rustix::io::Errno;
 use zdx_protocol::Target;
 
-use super::{FileError, Files, Workspace};
+use super::{FileError, FileReach, Workspace};
 
 /// A folder on the way needs to be passed through only.
 #[cfg(target_os = "linux")]
@@ -19,22 +19,22 @@ const PASS: OFlags = OFlags::PATH;
 const PASS: OFlags = OFlags::RDONLY;
 
 /// An open regular file, and its size when it was opened.
-pub struct Opened {
+pub struct OpenedFile {
     pub file: File,
     pub size: u64,
 }
 
 /// What to do about folders that are not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Folders {
+pub(super) enum MissingFolders {
     MustExist,
     Create,
 }
 
 impl Workspace {
     /// For reading. Never waits, whatever the path turns out to be.
-    pub fn open_file(&self, target: &Target) -> Result<Opened, FileError> {
-        let (folder, name) = self.folder_of(target, Folders::MustExist)?;
+    pub fn open_file(&self, target: &Target) -> Result<OpenedFile, FileError> {
+        let (folder, name) = self.folder_of(target, MissingFolders::MustExist)?;
         let path = &target.path;
         // Looked at before it is opened, as opening a device can have effects, and after, as it may have changed.
         let found =
@@ -47,13 +47,13 @@ impl Workspace {
         })?;
         let found = fstat(&file).map_err(|error| FileError::io(path, error))?;
         regular(path, found.st_mode)?;
-        let opened = Opened { file: file.into(), size: u64::try_from(found.st_size).unwrap_or_default() };
+        let opened = OpenedFile { file: file.into(), size: u64::try_from(found.st_size).unwrap_or_default() };
         Ok(self.as_edited(target, opened))
     }
 
     /// The whole file, if it is no longer than `limit`.
     pub fn read_file(&self, target: &Target, limit: u64) -> Result<Vec<u8>, FileError> {
-        let Opened { file, size } = self.open_file(target)?;
+        let OpenedFile { file, size } = self.open_file(target)?;
         let too_large = |size| FileError::TooLarge { path: target.path.clone(), size, limit };
         if size > limit {
             return Err(too_large(size));
@@ -70,7 +70,7 @@ impl Workspace {
     pub(super) fn folder_of(
         &self,
         target: &Target,
-        folders: Folders,
+        folders: MissingFolders,
     ) -> Result<(OwnedFd, OsString), FileError> {
         let path = &target.path;
         let mut at = if target.inside { self.root.clone() } else { PathBuf::from("/") };
@@ -89,9 +89,9 @@ impl Workspace {
     /// Where the way to a target begins: the workspace for what is inside, else the root of the system.
     pub(super) fn root_of(&self, target: &Target) -> Result<OwnedFd, FileError> {
         match &self.files {
-            Files::Held(descriptor) if target.inside => duplicate(descriptor.as_fd(), &target.path),
-            Files::Held(_) => system_root(&target.path),
-            Files::Seen(_) => {
+            FileReach::Held(descriptor) if target.inside => duplicate(descriptor.as_fd(), &target.path),
+            FileReach::Held(_) => system_root(&target.path),
+            FileReach::Seen(_) => {
                 let source = std::io::ErrorKind::Unsupported.into();
                 Err(FileError::Io { path: target.path.clone(), source })
             }
@@ -113,17 +113,17 @@ pub(super) fn enter(
     folder: BorrowedFd<'_>,
     part: &OsStr,
     at: &Path,
-    folders: Folders,
+    folders: MissingFolders,
 ) -> Result<OwnedFd, FileError> {
     let flags = PASS | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = || openat(folder, part, flags, Mode::empty());
     let failed = |source: Errno| match folders {
-        Folders::MustExist => FileError::io(at, source),
-        Folders::Create => FileError::Folder { path: at.to_owned(), source: source.into() },
+        MissingFolders::MustExist => FileError::io(at, source),
+        MissingFolders::Create => FileError::Folder { path: at.to_owned(), source: source.into() },
     };
     match open() {
         Ok(entered) => Ok(entered),
-        Err(Errno::NOENT) if folders == Folders::Create => {
+        Err(Errno::NOENT) if folders == MissingFolders::Create => {
             match mkdirat(folder, part, Mode::from_raw_mode(0o777)) {
                 // Somebody else may have made it meanwhile; what it is, the second try tells.
                 Ok(()) | Err(Errno::EXIST) => {

@@ -13,24 +13,24 @@ use rustix::fs::{fchmod, fstat, fsync, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use zdx_protocol::{EditorFiles, FileState, Target};
 
-use super::open::{Folders, regular};
+use super::open::{MissingFolders, regular};
 use super::{FileError, Workspace, attributes, in_place};
-use crate::leftover_files::{Leftover, temporary_name};
+use crate::leftover_files::{LeftoverFile, temporary_name};
 use crate::path_lock::PathLocks;
 use crate::text::{has_replacement, is_plain_text, loses_bytes};
-use crate::{Blobs, ChangeIntent, Draft};
+use crate::{BlobStore, ChangeIntent, CheckpointDraft};
 
 /// Lines of longer files are not compared.
 const COMPARED: u64 = 32 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenFile {
     pub created: bool,
 }
 
 /// What a file that is written may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Permissions {
+pub enum FilePermissions {
     /// As they were; for a new file, the usual.
     Keep,
     /// These bits.
@@ -40,25 +40,25 @@ pub enum Permissions {
 }
 
 /// New content beside the file it is for. Gone again unless it is committed.
-pub struct Staged {
-    temporary: Temporary,
+pub struct StagedFile {
+    temporary: TemporaryFile,
     /// After the temporary file, which lies in them.
     new_folders: NewFolders,
     name: OsString,
     path: PathBuf,
     created: bool,
-    permissions: Permissions,
+    permissions: FilePermissions,
     mode: u32,
     /// What the journal is told right before and after the content comes into its place.
-    change: Option<(Draft, String)>,
+    change: Option<(CheckpointDraft, String)>,
     locks: Arc<PathLocks>,
     /// Who puts which text there instead.
     editor: Option<(Arc<dyn EditorFiles>, String)>,
 }
 
-impl Staged {
+impl StagedFile {
     /// Whatever is there now.
-    pub fn commit(self) -> Result<Written, FileError> {
+    pub fn commit(self) -> Result<WrittenFile, FileError> {
         self.commit_if(|| Ok(true))
     }
 
@@ -67,7 +67,7 @@ impl Staged {
     pub fn commit_if(
         mut self,
         holds: impl FnOnce() -> Result<bool, FileError>,
-    ) -> Result<Written, FileError> {
+    ) -> Result<WrittenFile, FileError> {
         let mode = self.mode;
         let intent = self.change.take().map(|(draft, hash)| draft.intend_content(hash, mode));
         if !holds()? {
@@ -79,7 +79,7 @@ impl Staged {
             None => match self.temporary.rename_to(&self.name) {
                 Ok(()) => {}
                 Err(Errno::BUSY) if !self.created => {
-                    let mode = (self.permissions != Permissions::Keep).then_some(self.mode);
+                    let mode = (self.permissions != FilePermissions::Keep).then_some(self.mode);
                     in_place::overwrite(&mut self.temporary, &self.name, &self.path, mode, &self.locks)?;
                 }
                 Err(error) => return Err(FileError::io(&self.path, error)),
@@ -87,14 +87,14 @@ impl Staged {
         }
         self.new_folders.keep();
         intent.into_iter().for_each(ChangeIntent::happened);
-        Ok(Written { created: self.created })
+        Ok(WrittenFile { created: self.created })
     }
 }
 
 impl Workspace {
     /// Makes missing folders, keeps mode and, where allowed, owner.
-    pub fn replace(&self, target: &Target, content: &[u8]) -> Result<Written, FileError> {
-        self.stage_text(target, target, content, Permissions::Keep)?.commit()
+    pub fn replace(&self, target: &Target, content: &[u8]) -> Result<WrittenFile, FileError> {
+        self.stage_text(target, target, content, FilePermissions::Keep)?.commit()
     }
 
     /// [`stage_like`](Self::stage_like) for text that somebody made of what was shown of `like`, where bytes that are no text
@@ -104,8 +104,8 @@ impl Workspace {
         target: &Target,
         like: &Target,
         content: &[u8],
-        permissions: Permissions,
-    ) -> Result<Staged, FileError> {
+        permissions: FilePermissions,
+    ) -> Result<StagedFile, FileError> {
         if has_replacement(content) && self.would_lose_bytes(like, content)? {
             return Err(FileError::LosesBytes(target.path.clone()));
         }
@@ -119,8 +119,8 @@ impl Workspace {
         target: &Target,
         content: &[u8],
         state: &FileState,
-    ) -> Result<Staged, FileError> {
-        let mut staged = self.stage(target, content, Permissions::Like(state.mode))?;
+    ) -> Result<StagedFile, FileError> {
+        let mut staged = self.stage(target, content, FilePermissions::Like(state.mode))?;
         if staged.created {
             let file = &staged.temporary.file;
             let restored = attributes::restore(file, state).and_then(|mode| fsync(file).map(|()| mode));
@@ -148,8 +148,8 @@ impl Workspace {
         &self,
         target: &Target,
         content: &[u8],
-        permissions: Permissions,
-    ) -> Result<Staged, FileError> {
+        permissions: FilePermissions,
+    ) -> Result<StagedFile, FileError> {
         self.stage_like(target, target, content, permissions)
     }
 
@@ -159,16 +159,16 @@ impl Workspace {
         target: &Target,
         like: &Target,
         content: &[u8],
-        permissions: Permissions,
-    ) -> Result<Staged, FileError> {
+        permissions: FilePermissions,
+    ) -> Result<StagedFile, FileError> {
         let path = &target.path;
         let draft = self.draft(target);
         let new_folders = NewFolders::of(path);
         if !new_folders.0.is_empty() {
             let count = OsString::from(new_folders.0.len().to_string());
-            self.locks.name_temporary(path, &count, Leftover::NewFolders);
+            self.locks.name_temporary(path, &count, LeftoverFile::NewFolders);
         }
-        let (folder, name) = self.folder_of(target, Folders::Create)?;
+        let (folder, name) = self.folder_of(target, MissingFolders::Create)?;
         let before = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Some(found),
             Err(Errno::NOENT) => None,
@@ -183,14 +183,14 @@ impl Workspace {
         }
         let failed = |error: std::io::Error| FileError::Io { path: path.clone(), source: error };
         let temporary_name = temporary_name();
-        self.locks.name_temporary(path, &temporary_name, Leftover::Staged);
-        let private = before.is_some() || matches!(permissions, Permissions::Like(_));
+        self.locks.name_temporary(path, &temporary_name, LeftoverFile::Staged);
+        let private = before.is_some() || matches!(permissions, FilePermissions::Like(_));
         let mut temporary =
-            Temporary::create(folder, temporary_name, private).map_err(|error| failed(error.into()))?;
+            TemporaryFile::create(folder, temporary_name, private).map_err(|error| failed(error.into()))?;
         temporary.file.write_all(content).map_err(failed)?;
         let mode = permit(&temporary.file, old, permissions).map_err(|error| failed(error.into()))?;
         fsync(&temporary.file).map_err(|error| failed(error.into()))?;
-        Ok(Staged {
+        Ok(StagedFile {
             temporary,
             new_folders,
             name,
@@ -199,19 +199,19 @@ impl Workspace {
             permissions,
             mode,
             locks: Arc::clone(&self.locks),
-            change: draft.map(|draft| (draft, Blobs::hash(content))),
+            change: draft.map(|draft| (draft, BlobStore::hash(content))),
             editor: self.written_by(target, content, permissions),
         })
     }
 
     pub(super) fn open_on_disk(&self, target: &Target) -> Result<OwnedFd, FileError> {
-        let (folder, name) = self.folder_of(target, Folders::MustExist)?;
+        let (folder, name) = self.folder_of(target, MissingFolders::MustExist)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         openat(&folder, &name, flags, Mode::empty()).map_err(|error| FileError::io(&target.path, error))
     }
 
     /// Takes a file out of its place. It comes back unless it is discarded.
-    pub fn set_aside(&self, target: &Target) -> Result<Aside, FileError> {
+    pub fn set_aside(&self, target: &Target) -> Result<SetAsideFile, FileError> {
         self.set_aside_if(target, || Ok(true))
     }
 
@@ -220,25 +220,25 @@ impl Workspace {
         &self,
         target: &Target,
         holds: impl FnOnce() -> Result<bool, FileError>,
-    ) -> Result<Aside, FileError> {
+    ) -> Result<SetAsideFile, FileError> {
         let draft = self.draft(target);
-        let (folder, name) = self.folder_of(target, Folders::MustExist)?;
+        let (folder, name) = self.folder_of(target, MissingFolders::MustExist)?;
         let failed = |error: Errno| FileError::io(&target.path, error);
         let found = statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
         regular(&target.path, found.st_mode)?;
         let aside = temporary_name();
-        self.locks.name_temporary(&target.path, &aside, Leftover::SetAside);
-        let intent = draft.map(Draft::intend_removal);
+        self.locks.name_temporary(&target.path, &aside, LeftoverFile::SetAside);
+        let intent = draft.map(CheckpointDraft::intend_removal);
         if !holds()? {
             return Err(FileError::ChangedMeanwhile(target.path.clone()));
         }
         renameat(&folder, &name, &folder, &aside).map_err(failed)?;
-        Ok(Aside { folder, name, aside, intent, discarded: false })
+        Ok(SetAsideFile { folder, name, aside, intent, discarded: false })
     }
 }
 
 /// A file out of its place.
-pub struct Aside {
+pub struct SetAsideFile {
     folder: OwnedFd,
     name: OsString,
     aside: OsString,
@@ -246,7 +246,7 @@ pub struct Aside {
     discarded: bool,
 }
 
-impl Aside {
+impl SetAsideFile {
     pub fn discard(mut self) {
         self.discarded = true;
         let _ = unlinkat(&self.folder, &self.aside, AtFlags::empty());
@@ -254,7 +254,7 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for SetAsideFile {
     fn drop(&mut self) {
         if !self.discarded {
             let _ = renameat(&self.folder, &self.aside, &self.folder, &self.name);
@@ -263,7 +263,7 @@ impl Drop for Aside {
 }
 
 /// Gives the new file what the old one has, and the mode it is to have; tells which one it has then.
-fn permit(file: &File, old: Option<OwnedFd>, permissions: Permissions) -> rustix::io::Result<u32> {
+fn permit(file: &File, old: Option<OwnedFd>, permissions: FilePermissions) -> rustix::io::Result<u32> {
     let mut allowed = 0o7777;
     let mut usual = fstat(file)?.st_mode & 0o7777;
     if let Some(old) = &old {
@@ -272,12 +272,12 @@ fn permit(file: &File, old: Option<OwnedFd>, permissions: Permissions) -> rustix
         usual = found.st_mode & 0o7777;
     }
     let mode = match permissions {
-        Permissions::Keep => usual,
-        Permissions::Like(mode) => mode & 0o7777,
-        Permissions::Executable(true) => usual | (usual & 0o444) >> 2,
-        Permissions::Executable(false) => usual & !0o111,
+        FilePermissions::Keep => usual,
+        FilePermissions::Like(mode) => mode & 0o7777,
+        FilePermissions::Executable(true) => usual | (usual & 0o444) >> 2,
+        FilePermissions::Executable(false) => usual & !0o111,
     };
-    if old.is_some() || permissions != Permissions::Keep {
+    if old.is_some() || permissions != FilePermissions::Keep {
         fchmod(file, Mode::from_raw_mode(mode & allowed))?;
     }
     Ok(fstat(file)?.st_mode)
@@ -322,14 +322,14 @@ impl Drop for NewFolders {
 }
 
 /// A file that is gone again unless it was renamed.
-pub(super) struct Temporary {
+pub(super) struct TemporaryFile {
     pub file: File,
     pub folder: OwnedFd,
     pub name: OsString,
     stays: bool,
 }
 
-impl Temporary {
+impl TemporaryFile {
     /// Content that replaces a private file must not be readable meanwhile; a new file takes its mode from the umask.
     pub(super) fn create(folder: OwnedFd, name: OsString, private: bool) -> rustix::io::Result<Self> {
         let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
@@ -350,7 +350,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.stays {
             let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
@@ -370,7 +370,7 @@ mod tests {
         let workspace = Workspace::open(&root).unwrap().with_locks_in(locks.clone());
         let target = workspace.resolve("a/b/c").unwrap();
         let _guard = workspace.lock_paths([target.path.clone()], &|| false).unwrap();
-        let _staged = workspace.stage(&target, b"x", Permissions::Keep).unwrap();
+        let _staged = workspace.stage(&target, b"x", FilePermissions::Keep).unwrap();
         let list = std::fs::read_dir(&locks).unwrap().next().unwrap().unwrap().path();
         let named = std::fs::read_to_string(list).unwrap();
         let fields: Vec<&str> = named.split('\0').collect();
@@ -382,11 +382,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = || OwnedFd::from(File::open(dir.path()).unwrap());
         let entries = || std::fs::read_dir(dir.path()).unwrap().count();
-        let temporary = Temporary::create(folder(), temporary_name(), true).unwrap();
+        let temporary = TemporaryFile::create(folder(), temporary_name(), true).unwrap();
         assert_eq!(entries(), 1);
         drop(temporary);
         assert_eq!(entries(), 0);
-        let mut temporary = Temporary::create(folder(), temporary_name(), true).unwrap();
+        let mut temporary = TemporaryFile::create(folder(), temporary_name(), true).unwrap();
         temporary.rename_to(OsStr::new("kept")).unwrap();
         assert!(dir.path().join("kept").exists());
     }

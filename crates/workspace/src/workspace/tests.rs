@@ -3,7 +3,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::replace::Written;
+use super::replace::WrittenFile;
 use super::*;
 
 struct Place {
@@ -136,7 +136,7 @@ fn a_write_replaces_the_entry_and_keeps_its_mode() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o754)).unwrap();
     fs::hard_link(&path, place.root.join("other name")).unwrap();
     let target = place.workspace.resolve("script").unwrap();
-    assert_eq!(place.workspace.replace(&target, b"new").unwrap(), Written { created: false });
+    assert_eq!(place.workspace.replace(&target, b"new").unwrap(), WrittenFile { created: false });
     assert_eq!(fs::read(&path).unwrap(), b"new");
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o754);
     assert_eq!(fs::read(place.root.join("other name")).unwrap(), b"old");
@@ -147,7 +147,7 @@ fn a_write_replaces_the_entry_and_keeps_its_mode() {
 fn a_new_file_gets_its_folders_and_the_usual_mode() {
     let place = place();
     let target = place.workspace.resolve("a/b/c").unwrap();
-    assert_eq!(place.workspace.replace(&target, b"x").unwrap(), Written { created: true });
+    assert_eq!(place.workspace.replace(&target, b"x").unwrap(), WrittenFile { created: true });
     fs::write(place.root.join("plain"), "").unwrap();
     let mode = |name: &str| fs::metadata(place.root.join(name)).unwrap().mode();
     assert_eq!(mode("a/b/c"), mode("plain"));

@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use zdx_acp::HostEvent;
 use zdx_engine::agents::Ring;
-use zdx_tools::{Child, ChildProcess, End};
+use zdx_tools::{ChildProcess, CommandEnd, RunningProgram};
 use zdx_workspace::text::unfinished;
 
 use super::Events;
@@ -39,11 +39,13 @@ pub(super) struct Exit {
 }
 
 impl Exit {
-    fn of(end: End) -> Self {
+    fn of(end: CommandEnd) -> Self {
         match end {
-            End::Exited(code) => Self { code: Some(code.into()), signal: None },
-            End::Signalled(signal) => Self { code: None, signal: Some(signal_name(signal)) },
-            End::TimedOut(_) | End::Cancelled => Self { code: None, signal: Some(signal_name(9)) },
+            CommandEnd::Exited(code) => Self { code: Some(code.into()), signal: None },
+            CommandEnd::Signalled(signal) => Self { code: None, signal: Some(signal_name(signal)) },
+            CommandEnd::TimedOut(_) | CommandEnd::Cancelled => {
+                Self { code: None, signal: Some(signal_name(9)) }
+            }
         }
     }
 
@@ -75,8 +77,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Terminal {
-    pub(super) fn attend(id: String, child: Child, limit: usize, events: Events) -> Self {
-        let Child { stdin, stdout, stderr, process } = child;
+    pub(super) fn attend(id: String, child: RunningProgram, limit: usize, events: Events) -> Self {
+        let RunningProgram { stdin, stdout, stderr, process } = child;
         // Nothing is typed into it.
         drop(stdin);
         let shared = Arc::new(Shared { ring: Mutex::new(Ring::new(limit)), stop: Notify::new() });

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::places::Scope;
-use super::{AgentProfile, AgentRules, Mode, ToolSet, blank};
+use super::super::places::LibraryScope;
+use super::{AgentProfile, AgentRole, AgentRules, ToolSet, blank};
 
 const PLAN: &str = "\
 You are planning, not building. Read, search and think; do not change any file. Commands that only look are allowed, \
@@ -34,29 +34,29 @@ done with. Call no tools.";
 pub(super) fn all() -> Vec<AgentProfile> {
     let hidden = |name, description, prompt| AgentProfile {
         hidden: true,
-        mode: Mode::Subagent,
+        mode: AgentRole::Subagent,
         tools: ToolSet::only(&[]),
         permission: rules(json!({"*": "deny"})),
         ..agent(name, description, prompt)
     };
     vec![
         AgentProfile {
-            mode: Mode::Primary,
+            mode: AgentRole::Primary,
             prompt: None,
             ..agent("build", "Does the work: reads, writes, runs, checks.", "")
         },
         AgentProfile {
-            mode: Mode::Primary,
+            mode: AgentRole::Primary,
             permission: rules(json!({"edit": "deny", "patch": "deny", "bash": looking(), "mcp": "deny"})),
             ..agent("plan", "Reads and plans; changes no file.", PLAN)
         },
         AgentProfile {
-            mode: Mode::Subagent,
+            mode: AgentRole::Subagent,
             tools: ToolSet::without(&["task"]),
             ..agent("general", "Does a task of several steps on its own and reports.", GENERAL)
         },
         AgentProfile {
-            mode: Mode::Subagent,
+            mode: AgentRole::Subagent,
             tools: ToolSet::only(&["read", "list", "grep", "glob"]),
             permission: rules(
                 json!({"edit": "deny", "patch": "deny", "bash": "deny", "task": "deny", "mcp": "deny"}),
@@ -74,7 +74,7 @@ fn agent(name: &str, description: &str, prompt: &str) -> AgentProfile {
 }
 
 fn rules(value: Value) -> Vec<AgentRules> {
-    vec![AgentRules { scope: Scope::BuiltIn, value }]
+    vec![AgentRules { scope: LibraryScope::BuiltIn, value }]
 }
 
 /// Commands that only look. `deny`, not `ask`, for the rest: some presets turn `ask` into `allow`, and a planner that

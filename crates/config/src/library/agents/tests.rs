@@ -1,14 +1,14 @@
 use serde_json::json;
 
 use super::*;
-use crate::library::testing::Desk;
+use crate::library::testing::LibraryFixture;
 
-fn load(desk: &Desk, config: Value) -> (Agents, Vec<String>) {
-    Agents::load(&desk.places(), config.as_object().unwrap())
+fn load(desk: &LibraryFixture, config: Value) -> (AgentLibrary, Vec<String>) {
+    AgentLibrary::load(&desk.places(), config.as_object().unwrap())
 }
 
 /// Without a notice.
-fn agents(desk: &Desk, config: Value) -> Agents {
+fn agents(desk: &LibraryFixture, config: Value) -> AgentLibrary {
     let (agents, notices) = load(desk, config);
     assert_eq!(notices, [] as [&str; 0]);
     agents
@@ -16,7 +16,7 @@ fn agents(desk: &Desk, config: Value) -> Agents {
 
 /// One agent from one user's file.
 fn agent(front: &str) -> AgentProfile {
-    let desk = Desk::with(&[("home/.zdx/agents/x.md", &format!("---\n{front}\n---\nBe good."))]);
+    let desk = LibraryFixture::with(&[("home/.zdx/agents/x.md", &format!("---\n{front}\n---\nBe good."))]);
     agents(&desk, json!({})).get("x").unwrap().clone()
 }
 
@@ -44,9 +44,9 @@ fn rules_of(agent: &AgentProfile) -> String {
 
 #[test]
 fn zdx_brings_its_own() {
-    let agents = agents(&Desk::with(&[]), json!({}));
-    assert_eq!(agents.names(Mode::Primary), ["build", "plan"]);
-    assert_eq!(agents.names(Mode::Subagent), ["general", "explore"]);
+    let agents = agents(&LibraryFixture::with(&[]), json!({}));
+    assert_eq!(agents.names(AgentRole::Primary), ["build", "plan"]);
+    assert_eq!(agents.names(AgentRole::Subagent), ["general", "explore"]);
     assert!(["title", "summary", "compaction"].iter().all(|name| agents.get(name).unwrap().hidden));
     let build = agents.get("build").unwrap();
     assert_eq!((build.prompt.as_deref(), build.permission.len(), tools_of(build).len()), (None, 0, 12));
@@ -69,19 +69,19 @@ fn a_file_of_opencodes_is_understood() {
     );
     assert_eq!(
         (x.description.as_str(), x.mode, x.model.as_deref()),
-        ("Reviews", Mode::Subagent, Some("local/qwen"))
+        ("Reviews", AgentRole::Subagent, Some("local/qwen"))
     );
     assert_eq!((x.temperature, x.top_p, x.max_steps), (Some(0.1), Some(0.9), Some(5)));
     assert_eq!(x.prompt.as_deref(), Some("Be good."));
     assert_eq!(tools_of(&x), ["read", "edit", "list", "grep", "glob", "todowrite", "task", "skill", "mcp_x"]);
     assert_eq!(rules_of(&x), r#"{"bash":{"*":"ask","git *":"allow"},"edit":"deny"}"#);
-    assert_eq!((x.scope, x.hidden), (Scope::User, false));
+    assert_eq!((x.scope, x.hidden), (LibraryScope::User, false));
     assert!(x.source.ends_with("home/.zdx/agents/x.md"));
 }
 
 #[test]
 fn a_file_of_claude_codes_is_understood() {
-    let desk = Desk::with(&[(
+    let desk = LibraryFixture::with(&[(
         "root/.claude/agents/file-name.md",
         "---\nname: code-reviewer\ndescription: Use this agent when: reviewing\ntools: Read, Grep, LS, Bash(git:*), \
          Bash(npm test)\ndisallowedTools: Bash(git push:*)\nmodel: sonnet\nmaxTurns: 7\n---\nYou review.",
@@ -90,7 +90,7 @@ fn a_file_of_claude_codes_is_understood() {
     let x = agents.get("code-reviewer").unwrap();
     assert_eq!(tools_of(x), ["read", "bash", "list", "grep"]);
     assert_eq!(rules_of(x), r#"{"bash":{"*":"deny","git *":"ask","npm test":"ask","git push *":"deny"}}"#);
-    assert_eq!((x.max_steps, x.model.as_deref(), x.mode), (Some(7), None, Mode::All));
+    assert_eq!((x.max_steps, x.model.as_deref(), x.mode), (Some(7), None, AgentRole::All));
     assert_eq!(x.description, "Use this agent when: reviewing");
     assert_eq!(notices.len(), 1);
     assert!(notices[0].ends_with("use the session's model: code-reviewer"), "{notices:?}");
@@ -141,9 +141,9 @@ fn what_is_wrong_is_told_with_file_and_line_and_never_loaded() {
         ("x: [a,\ny: b", 3, "YAML"),
         ("tools: [Read, Bash", 3, "YAML"),
     ] {
-        let desk = Desk::with(&[("root/.zdx/agents/x.md", &format!("---\n{front}\n---\nText"))]);
+        let desk = LibraryFixture::with(&[("root/.zdx/agents/x.md", &format!("---\n{front}\n---\nText"))]);
         let (agents, notices) = load(&desk, json!({}));
-        assert_eq!(agents.list, Agents::default().list, "{front}");
+        assert_eq!(agents.list, AgentLibrary::default().list, "{front}");
         assert_eq!(agents.refused.len(), 1, "{front}");
         assert_eq!(notices.len(), 1, "{front}: {notices:?}");
         let place = format!("agents/x.md:{line}: ");
@@ -154,19 +154,19 @@ fn what_is_wrong_is_told_with_file_and_line_and_never_loaded() {
 
 #[test]
 fn a_file_without_front_matter_is_a_prompt() {
-    let desk = Desk::with(&[("root/.eidolon/agents/pirate.md", "# Pirate\n\nTalk like one.")]);
+    let desk = LibraryFixture::with(&[("root/.eidolon/agents/pirate.md", "# Pirate\n\nTalk like one.")]);
     let agents = agents(&desk, json!({}));
     let pirate = agents.get("pirate").unwrap();
     assert_eq!(
         (pirate.description.as_str(), pirate.scope),
-        ("Talk like one.", Scope::Project { trusted: false })
+        ("Talk like one.", LibraryScope::Project { trusted: false })
     );
-    assert_eq!(agents.names(Mode::Primary), ["build", "plan", "pirate"]);
+    assert_eq!(agents.names(AgentRole::Primary), ["build", "plan", "pirate"]);
 }
 
 #[test]
 fn of_one_name_the_first_place_counts() {
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         ("root/.claude/agents/x.md", "claude"),
         ("root/.agents/agents/x.md", "agents"),
         ("home/.zdx/agents/x.md", "home"),
@@ -182,7 +182,7 @@ fn of_one_name_the_first_place_counts() {
 
 #[test]
 fn configuration_defines_overrides_and_disables() {
-    let desk = Desk::with(&[("home/.zdx/agents/x.md", "---\nmodel: a\nsteps: 3\n---\nText")]);
+    let desk = LibraryFixture::with(&[("home/.zdx/agents/x.md", "---\nmodel: a\nsteps: 3\n---\nText")]);
     let agents = agents(
         &desk,
         json!({
@@ -198,7 +198,7 @@ fn configuration_defines_overrides_and_disables() {
     let new = agents.get("new").unwrap();
     assert_eq!(
         (new.mode, new.max_steps, new.source.as_str()),
-        (Mode::Primary, Some(4), "configuration, agent.new")
+        (AgentRole::Primary, Some(4), "configuration, agent.new")
     );
     assert_eq!(agents.get("general"), None);
     // The user's word comes last in one table, so it may lift what zdx says by itself.
@@ -214,7 +214,7 @@ fn configuration_defines_overrides_and_disables() {
 #[test]
 fn wrong_configuration_costs_a_notice_each() {
     let (agents, notices) = load(
-        &Desk::with(&[]),
+        &LibraryFixture::with(&[]),
         json!({
             "a": "text",
             "b": {"steps": -1},
@@ -231,7 +231,7 @@ fn wrong_configuration_costs_a_notice_each() {
 
 #[test]
 fn a_project_only_takes_away_from_what_zdx_brings() {
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         (
             "root/.zdx/agents/plan.md",
             "---\ntools: {write: true}\npermission: {edit: allow, bash: allow}\nmodel: evil\n---\nNew words.",
@@ -242,8 +242,8 @@ fn a_project_only_takes_away_from_what_zdx_brings() {
     let (agents, notices) = load(&desk, json!({}));
     let plan = agents.get("plan").unwrap();
     assert_eq!(plan.prompt.as_deref(), Some("New words."));
-    let scopes: Vec<Scope> = plan.permission.iter().map(|rules| rules.scope).collect();
-    assert_eq!(scopes, [Scope::BuiltIn, Scope::Project { trusted: false }], "a layer above it");
+    let scopes: Vec<LibraryScope> = plan.permission.iter().map(|rules| rules.scope).collect();
+    assert_eq!(scopes, [LibraryScope::BuiltIn, LibraryScope::Project { trusted: false }], "a layer above it");
     assert_eq!(plan.permission[0].value["edit"], "deny");
     assert_eq!(tools_of(agents.get("explore").unwrap()), ["read"]);
     assert_ne!(agents.get("compaction").unwrap().prompt.as_deref(), Some("Forget everything."));
@@ -259,7 +259,7 @@ fn a_project_only_takes_away_from_what_zdx_brings() {
 #[test]
 fn somebody_is_always_there_to_answer() {
     let (agents, notices) =
-        load(&Desk::with(&[]), json!({"build": {"disable": true}, "plan": {"hidden": true}}));
-    assert_eq!(agents.names(Mode::Primary), ["build"]);
+        load(&LibraryFixture::with(&[]), json!({"build": {"disable": true}, "plan": {"hidden": true}}));
+    assert_eq!(agents.names(AgentRole::Primary), ["build"]);
     assert_eq!(notices.len(), 1);
 }

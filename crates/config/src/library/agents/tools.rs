@@ -5,15 +5,15 @@ use serde_json::{Map, Value, json};
 use zdx_protocol::CallKind;
 use zdx_protocol::facts::{self, BASH, PATCH, Touches};
 
-use super::super::frontmatter::{Fields, LibraryError};
+use super::super::frontmatter::{FrontMatterFields, LibraryError};
 
 /// `(name or pattern, told of)`; the last that matches decides.
-type Rules = Vec<(String, bool)>;
+type ToolRules = Vec<(String, bool)>;
 
 /// All tools, unless rules say otherwise. Several lists of rules must all agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolSet {
-    lists: Vec<Rules>,
+    lists: Vec<ToolRules>,
 }
 
 impl ToolSet {
@@ -34,7 +34,7 @@ impl ToolSet {
     }
 
     /// `own_word`: the user's own, so it may give back what an earlier rule took. A project's only takes away.
-    pub(super) fn add(&mut self, rules: Rules, own_word: bool) {
+    pub(super) fn add(&mut self, rules: ToolRules, own_word: bool) {
         if rules.is_empty() {
             return;
         }
@@ -54,13 +54,13 @@ fn matches(pattern: &str, tool: &str) -> bool {
 }
 
 /// What the fields `tools`, `disallowedTools` and `permissionMode` come to.
-pub(super) struct Told {
-    pub rules: Rules,
+pub(super) struct DeclaredTools {
+    pub rules: ToolRules,
     pub permission: Map<String, Value>,
 }
 
-pub(super) fn read(fields: &Fields) -> Result<Told, LibraryError> {
-    let mut told = Told { rules: Vec::new(), permission: Map::new() };
+pub(super) fn read(fields: &FrontMatterFields) -> Result<DeclaredTools, LibraryError> {
+    let mut told = DeclaredTools { rules: Vec::new(), permission: Map::new() };
     match fields.get(&["tools"]) {
         None => {}
         Some(Value::Object(flags)) => {
@@ -91,13 +91,13 @@ pub(super) fn read(fields: &Fields) -> Result<Told, LibraryError> {
 const LIST: &str = "must be a list of tools, a text with commas, or a table of true and false";
 
 /// `Bash(git:*)`: the tool, and the commands that are meant.
-struct Item {
+struct ToolItem {
     name: String,
     pattern: Option<String>,
 }
 
-impl Told {
-    fn only(&mut self, items: &[Item]) {
+impl DeclaredTools {
+    fn only(&mut self, items: &[ToolItem]) {
         if items.iter().any(|item| item.name == "*") {
             return;
         }
@@ -112,7 +112,7 @@ impl Told {
         }
     }
 
-    fn refuse(&mut self, item: &Item) {
+    fn refuse(&mut self, item: &ToolItem) {
         match &item.pattern {
             None => self.set(&item.name, false),
             Some(pattern) if item.name == BASH.name => {
@@ -135,7 +135,7 @@ impl Told {
     }
 }
 
-fn items(listed: &Value) -> Option<Vec<Item>> {
+fn items(listed: &Value) -> Option<Vec<ToolItem>> {
     match listed {
         Value::String(text) => Some(split(text).iter().map(|text| item(text)).collect()),
         Value::Array(listed) => listed.iter().map(|one| one.as_str().map(item)).collect(),
@@ -162,9 +162,11 @@ fn split(text: &str) -> Vec<String> {
     items
 }
 
-fn item(text: &str) -> Item {
+fn item(text: &str) -> ToolItem {
     let text = text.trim();
-    let Some((name, rest)) = text.split_once('(') else { return Item { name: known(text), pattern: None } };
+    let Some((name, rest)) = text.split_once('(') else {
+        return ToolItem { name: known(text), pattern: None };
+    };
     let pattern = rest.trim_end().trim_end_matches(')').trim();
     // `git:*` is Claude Code's way to write `git *`.
     let pattern = match pattern.strip_suffix(":*") {
@@ -172,7 +174,7 @@ fn item(text: &str) -> Item {
         None => pattern.to_owned(),
     };
     let whole = matches!(pattern.as_str(), "" | "*");
-    Item { name: known(name.trim()), pattern: (!whole).then_some(pattern) }
+    ToolItem { name: known(name.trim()), pattern: (!whole).then_some(pattern) }
 }
 
 /// Our name for a tool; one that we do not have keeps its own.

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::SlashCommand;
+use super::CustomCommand;
 use zdx_protocol::mentions::{Mention, MentionAuthor, mentions_in, trimmed};
 
 const LONGEST: usize = 1024 * 1024;
@@ -17,7 +17,7 @@ pub enum ExpandError {
 
 /// A place in the text that the output of a command goes into.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(super) struct OutputSlot {
     at: usize,
     /// What to run, arguments put in; goes through the guard like any other command.
     pub command: String,
@@ -25,10 +25,10 @@ pub(super) struct Slot {
 
 /// What a slash command was expanded to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expanded {
+pub struct ExpandedCommand {
     /// Without the slots' content.
     text: String,
-    slots: Vec<Slot>,
+    slots: Vec<OutputSlot>,
     /// Parts of the text that the user typed.
     typed: Vec<Range<usize>>,
     /// Of the rest of it.
@@ -39,7 +39,7 @@ pub struct Expanded {
     pub model: Option<String>,
 }
 
-impl Expanded {
+impl ExpandedCommand {
     /// The commands to run, in order.
     pub fn shells(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().map(|slot| slot.command.as_str())
@@ -80,7 +80,7 @@ fn as_written(command: &str) -> String {
     format!("!`{command}`")
 }
 
-enum Piece<'a> {
+enum TemplatePiece<'a> {
     Text(&'a str),
     Shell(&'a str),
 }
@@ -91,11 +91,11 @@ pub(super) fn shells(template: &str) -> impl Iterator<Item = (usize, &str)> {
     pieces(template).into_iter().filter_map(move |piece| {
         let start = at;
         match piece {
-            Piece::Text(text) => {
+            TemplatePiece::Text(text) => {
                 at += text.len();
                 None
             }
-            Piece::Shell(command) => {
+            TemplatePiece::Shell(command) => {
                 at += command.len() + "!``".len();
                 Some((start, command))
             }
@@ -104,7 +104,7 @@ pub(super) fn shells(template: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// `` !`cmd` `` on one line, not directly after a letter or digit.
-fn pieces(template: &str) -> Vec<Piece<'_>> {
+fn pieces(template: &str) -> Vec<TemplatePiece<'_>> {
     let mut pieces = Vec::new();
     let mut from = 0;
     let mut search = 0;
@@ -119,20 +119,20 @@ fn pieces(template: &str) -> Vec<Piece<'_>> {
         if rest[..end].trim().is_empty() {
             continue;
         }
-        pieces.push(Piece::Text(&template[from..at]));
-        pieces.push(Piece::Shell(&rest[..end]));
+        pieces.push(TemplatePiece::Text(&template[from..at]));
+        pieces.push(TemplatePiece::Shell(&rest[..end]));
         search += end + 1;
         from = search;
     }
-    pieces.push(Piece::Text(&template[from..]));
+    pieces.push(TemplatePiece::Text(&template[from..]));
     pieces
 }
 
-pub(super) fn expand(command: &SlashCommand, arguments: &str) -> Result<Expanded, ExpandError> {
+pub(super) fn expand(command: &CustomCommand, arguments: &str) -> Result<ExpandedCommand, ExpandError> {
     let arguments = arguments.trim();
     let only_text = !command.scope.may_grant();
-    let mut filler = Filler { arguments, words: words(arguments), placeholders: 0, longest: LONGEST };
-    let mut expanded = Expanded {
+    let mut filler = TemplateFiller { arguments, words: words(arguments), placeholders: 0, longest: LONGEST };
+    let mut expanded = ExpandedCommand {
         text: String::new(),
         slots: Vec::new(),
         typed: Vec::new(),
@@ -144,17 +144,17 @@ pub(super) fn expand(command: &SlashCommand, arguments: &str) -> Result<Expanded
     let too_long = |()| ExpandError::TooLong(command.name.clone());
     for piece in pieces(&command.template) {
         match piece {
-            Piece::Text(text) => {
+            TemplatePiece::Text(text) => {
                 filler.fill(text, &mut expanded.text, &mut expanded.typed).map_err(too_long)?;
             }
-            Piece::Shell(text) => {
+            TemplatePiece::Shell(text) => {
                 let mut line = String::new();
                 filler.fill(text, &mut line, &mut Vec::new()).map_err(too_long)?;
                 if only_text {
                     expanded.withheld += 1;
                     expanded.text.push_str(&as_written(&line));
                 } else {
-                    expanded.slots.push(Slot { at: expanded.text.len(), command: line });
+                    expanded.slots.push(OutputSlot { at: expanded.text.len(), command: line });
                 }
             }
         }
@@ -168,7 +168,7 @@ pub(super) fn expand(command: &SlashCommand, arguments: &str) -> Result<Expanded
     Ok(expanded)
 }
 
-struct Filler<'a> {
+struct TemplateFiller<'a> {
     arguments: &'a str,
     words: Vec<String>,
     placeholders: usize,
@@ -176,7 +176,7 @@ struct Filler<'a> {
     longest: usize,
 }
 
-impl Filler<'_> {
+impl TemplateFiller<'_> {
     fn fill(&mut self, text: &str, out: &mut String, typed: &mut Vec<Range<usize>>) -> Result<(), ()> {
         let mut rest = text;
         while let Some(at) = rest.find('$') {

@@ -3,15 +3,15 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
-use crate::library::testing::Desk;
+use crate::library::testing::LibraryFixture;
 use zdx_protocol::mentions::{MentionAuthor, MentionTarget};
 
-fn load(desk: &Desk) -> (Commands, Vec<String>) {
-    Commands::load(&desk.places(), &["help", "exit"])
+fn load(desk: &LibraryFixture) -> (CommandLibrary, Vec<String>) {
+    CommandLibrary::load(&desk.places(), &["help", "exit"])
 }
 
-fn command(template: &str, scope: Scope) -> SlashCommand {
-    SlashCommand {
+fn command(template: &str, scope: LibraryScope) -> CustomCommand {
+    CustomCommand {
         name: "x".to_owned(),
         description: String::new(),
         hint: None,
@@ -23,8 +23,8 @@ fn command(template: &str, scope: Scope) -> SlashCommand {
     }
 }
 
-fn expanded(template: &str, arguments: &str) -> Expanded {
-    command(template, Scope::User).expand(arguments).unwrap()
+fn expanded(template: &str, arguments: &str) -> ExpandedCommand {
+    command(template, LibraryScope::User).expand(arguments).unwrap()
 }
 
 /// With every shell span answered by its number.
@@ -36,7 +36,7 @@ fn text(template: &str, arguments: &str) -> String {
 
 #[test]
 fn the_path_is_the_name() {
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         ("root/.zdx/commands/apply.md", "x"),
         ("root/.zdx/commands/openspec/commands/apply.md", "x"),
         ("root/.eidolon/commands/kaleido/tools/run.md", "x"),
@@ -56,7 +56,7 @@ fn the_path_is_the_name() {
 
 #[test]
 fn the_front_matter_says_who_answers() {
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         (
             "root/.zdx/commands/fix.md",
             "---\ndescription: Fix an issue\nargument-hint: [number] [priority]\nagent: plan\nmodel: local/m\n---\nFix $1.",
@@ -81,7 +81,7 @@ fn the_front_matter_says_who_answers() {
 
 #[test]
 fn of_one_name_the_first_place_counts() {
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         ("root/.zdx/commands/a/x.md", "first"),
         ("root/.zdx/commands/a/commands/x.md", "zeroth by path"),
         ("home/.zdx/commands/a/x.md", "home"),
@@ -143,14 +143,14 @@ fn an_argument_never_becomes_a_command() {
 
 #[test]
 fn of_an_untrusted_projects_command_only_the_text_counts() {
-    let mut project = command("Log: !`git log $1` end", Scope::Project { trusted: false });
+    let mut project = command("Log: !`git log $1` end", LibraryScope::Project { trusted: false });
     project.model = Some("evil/m".to_owned());
     project.agent = Some("plan".to_owned());
     let called = project.expand("-3").unwrap();
     assert_eq!((called.shells().count(), called.withheld), (0, 1));
     assert_eq!(called.fill(&["never".to_owned()]), "Log: !`git log -3` end");
     assert_eq!((called.model.as_deref(), called.agent.as_deref()), (None, Some("plan")));
-    project.scope = Scope::Project { trusted: true };
+    project.scope = LibraryScope::Project { trusted: true };
     let called = project.expand("-3").unwrap();
     assert_eq!((called.shells().count(), called.withheld), (1, 0));
     assert_eq!(called.model.as_deref(), Some("evil/m"));
@@ -158,7 +158,7 @@ fn of_an_untrusted_projects_command_only_the_text_counts() {
 
 #[test]
 fn mentions_know_whose_words_they_are() {
-    let authors = |template: &str, scope: Scope| -> Vec<(String, MentionAuthor)> {
+    let authors = |template: &str, scope: LibraryScope| -> Vec<(String, MentionAuthor)> {
         let called = command(template, scope).expand("~/mine.txt").unwrap();
         let path = |what: MentionTarget| match what {
             MentionTarget::Path { path, .. } => path,
@@ -177,9 +177,9 @@ fn mentions_know_whose_words_they_are() {
             own("src/~/mine.txt", template),
         ]
     };
-    assert_eq!(authors(mixed, Scope::Project { trusted: false }), expected(MentionAuthor::File));
-    assert_eq!(authors(mixed, Scope::Project { trusted: true }), expected(MentionAuthor::User));
-    assert_eq!(authors(mixed, Scope::User), expected(MentionAuthor::User));
+    assert_eq!(authors(mixed, LibraryScope::Project { trusted: false }), expected(MentionAuthor::File));
+    assert_eq!(authors(mixed, LibraryScope::Project { trusted: true }), expected(MentionAuthor::User));
+    assert_eq!(authors(mixed, LibraryScope::User), expected(MentionAuthor::User));
     // What a command printed is nobody's mention.
     let called = expanded("see !`cat x`", "");
     assert_eq!(called.fill(&["@/etc/passwd".to_owned()]), "see @/etc/passwd");
@@ -188,11 +188,12 @@ fn mentions_know_whose_words_they_are() {
 
 #[test]
 fn what_grows_without_bound_is_refused() {
-    let error = command(&"$ARGUMENTS".repeat(1000), Scope::User).expand(&"x".repeat(10_000)).unwrap_err();
+    let error =
+        command(&"$ARGUMENTS".repeat(1000), LibraryScope::User).expand(&"x".repeat(10_000)).unwrap_err();
     assert!(matches!(&error, ExpandError::TooLong(name) if name == "x"), "{error}");
     let shells = "!`$ARGUMENTS`\n".repeat(20);
-    assert!(command(&shells, Scope::User).expand(&"x".repeat(60_000)).is_err());
-    let desk = Desk::with(&[("root/.zdx/commands/many.md", &"!`a`\n".repeat(21))]);
+    assert!(command(&shells, LibraryScope::User).expand(&"x".repeat(60_000)).is_err());
+    let desk = LibraryFixture::with(&[("root/.zdx/commands/many.md", &"!`a`\n".repeat(21))]);
     let (commands, notices) = load(&desk);
     assert!(commands.get("many").is_none());
     assert!(notices[0].contains("more than 20 commands"), "{notices:?}");

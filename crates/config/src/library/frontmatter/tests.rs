@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::*;
 
-fn parsed(text: &str) -> Document {
-    Document::parse(Path::new("/x/SKILL.md"), text)
+fn parsed(text: &str) -> MarkdownDocument {
+    MarkdownDocument::parse(Path::new("/x/SKILL.md"), text)
 }
 
 fn fields(front: &str) -> Value {
@@ -107,7 +107,7 @@ fn files_are_bounded_regular_and_text() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.md");
     let folder = Workspace::open(dir.path()).unwrap();
-    let read = |path: &Path| Document::read(&folder, path);
+    let read = |path: &Path| MarkdownDocument::read(&folder, path);
     let message = |content: &[u8]| {
         fs::write(&path, content).unwrap();
         read(&path).unwrap_err().to_string()

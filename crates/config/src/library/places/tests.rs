@@ -2,43 +2,44 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::library::testing::Desk;
-use crate::paths::Env;
+use crate::library::testing::LibraryFixture;
+use crate::paths::Environment;
 
 /// Relative to the desk.
-fn gathered(desk: &Desk, kind: LibraryKind) -> (Vec<String>, Vec<String>) {
-    let Gathered { found, notices } = desk.places().gather(kind, &[]);
-    let short =
-        |found: &Found| found.document.path.strip_prefix(desk.path("")).unwrap().to_str().unwrap().to_owned();
+fn gathered(desk: &LibraryFixture, kind: LibraryKind) -> (Vec<String>, Vec<String>) {
+    let GatheredFiles { found, notices } = desk.places().gather(kind, &[]);
+    let short = |found: &LibraryFile| {
+        found.document.path.strip_prefix(desk.path("")).unwrap().to_str().unwrap().to_owned()
+    };
     (found.iter().map(short).collect(), notices)
 }
 
 #[test]
 fn the_project_beats_home_and_ours_beats_foreign() {
-    let desk = Desk::with(&[]);
-    let short = |place: &Place| {
+    let desk = LibraryFixture::with(&[]);
+    let short = |place: &LibraryFolder| {
         let dir = place.dir.strip_prefix(desk.path("")).unwrap().to_str().unwrap().to_owned();
         (dir, place.scope)
     };
-    let listed: Vec<(String, Scope)> = desk.places().iter().map(short).collect();
-    let project = FOLDERS.map(|name| (format!("root/{name}"), Scope::Project { trusted: false }));
-    let home = FOLDERS.map(|name| (format!("home/{name}"), Scope::User));
-    let base = [("home/.config/zdx".to_owned(), Scope::User)];
+    let listed: Vec<(String, LibraryScope)> = desk.places().iter().map(short).collect();
+    let project = FOLDERS.map(|name| (format!("root/{name}"), LibraryScope::Project { trusted: false }));
+    let home = FOLDERS.map(|name| (format!("home/{name}"), LibraryScope::User));
+    let base = [("home/.config/zdx".to_owned(), LibraryScope::User)];
     assert_eq!(listed, [&project[..], &base, &home].concat());
 }
 
 #[test]
 fn who_works_in_his_home_has_no_project_there() {
-    let desk = Desk::with(&[]);
-    let env = Env::from_pairs([("HOME", desk.path("home")), ("ZDX_HOME", desk.path("own"))]);
-    let places = Places::new(&desk.path("home"), &Paths::from_env(&env).unwrap());
-    assert!(places.iter().all(|place| place.scope == Scope::User));
+    let desk = LibraryFixture::with(&[]);
+    let env = Environment::from_pairs([("HOME", desk.path("home")), ("ZDX_HOME", desk.path("own"))]);
+    let places = LibraryFolders::new(&desk.path("home"), &AppPaths::from_env(&env).unwrap());
+    assert!(places.iter().all(|place| place.scope == LibraryScope::User));
     assert_eq!(places.iter().next().unwrap().dir, desk.path("own"));
 }
 
 #[test]
 fn files_come_by_place_then_by_path() {
-    let desk = Desk::with(&[]);
+    let desk = LibraryFixture::with(&[]);
     for name in [
         "home/.zdx/agents/h.md",
         "home/.config/zdx/agents/own.md",
@@ -66,7 +67,7 @@ fn files_come_by_place_then_by_path() {
 
 #[test]
 fn the_walk_is_bounded_in_depth_and_skips_what_is_no_ones_words() {
-    let desk = Desk::with(&[]);
+    let desk = LibraryFixture::with(&[]);
     desk.write("root/.zdx/skills/1/2/3/4/5/6/SKILL.md", "deep");
     desk.write("root/.zdx/skills/1/2/3/4/5/6/7/SKILL.md", "too deep");
     desk.write("root/.zdx/skills/node_modules/x/SKILL.md", "");
@@ -77,7 +78,7 @@ fn the_walk_is_bounded_in_depth_and_skips_what_is_no_ones_words() {
 
 #[test]
 fn links_count_once_and_never_lead_out() {
-    let desk = Desk::with(&[]);
+    let desk = LibraryFixture::with(&[]);
     desk.write("root/.claude/skills/a/SKILL.md", "a");
     desk.write("elsewhere/SKILL.md", "secret");
     desk.write("elsewhere/x.md", "secret");
@@ -101,7 +102,7 @@ fn links_count_once_and_never_lead_out() {
 
 #[test]
 fn a_whole_place_that_is_a_link_out_is_left_out() {
-    let desk = Desk::with(&[]);
+    let desk = LibraryFixture::with(&[]);
     desk.write("elsewhere/agents/x.md", "x");
     symlink("../elsewhere", desk.path("root/.claude")).unwrap();
     let (found, notices) = gathered(&desk, LibraryKind::Agents);
@@ -110,7 +111,7 @@ fn a_whole_place_that_is_a_link_out_is_left_out() {
 
 #[test]
 fn files_that_cannot_be_used_cost_a_notice_each() {
-    let desk = Desk::with(&[]);
+    let desk = LibraryFixture::with(&[]);
     desk.write("root/.zdx/commands/a.md", "fine");
     desk.write("root/.zdx/commands/bin.md", "a\0b");
     desk.write("root/.zdx/commands/huge.md", &"x".repeat(256 * 1024 + 1));
@@ -124,7 +125,7 @@ fn files_that_cannot_be_used_cost_a_notice_each() {
 
 #[test]
 fn too_many_folders_and_files_end_with_a_notice() {
-    let desk = Desk::with(&[]);
+    let desk = LibraryFixture::with(&[]);
     for n in 0..MOST_FILES + 1 {
         desk.write(&format!("root/.zdx/commands/{n:04}.md"), "x");
     }
@@ -144,11 +145,16 @@ fn too_many_folders_and_files_end_with_a_notice() {
 #[test]
 fn out_of_patience_what_was_found_counts() {
     let (sender, receiver) = mpsc::sync_channel(2);
-    let document = Document::parse(Path::new("a.md"), "x");
-    let found = Found { document, scope: Scope::User, base: PathBuf::new(), confined_to: PathBuf::new() };
-    sender.send(Message::Found(Box::new(found))).unwrap();
+    let document = MarkdownDocument::parse(Path::new("a.md"), "x");
+    let found = LibraryFile {
+        document,
+        scope: LibraryScope::User,
+        base: PathBuf::new(),
+        confined_to: PathBuf::new(),
+    };
+    sender.send(SearchMessage::Found(Box::new(found))).unwrap();
     // The walk still holds its end, and never says another word.
-    let Gathered { found, notices } = collect(&receiver, LibraryKind::Agents, Duration::from_millis(10));
+    let GatheredFiles { found, notices } = collect(&receiver, LibraryKind::Agents, Duration::from_millis(10));
     assert_eq!(found.len(), 1);
     assert_eq!(notices, ["looking for agents took longer than 0.01 s; some may be missing"]);
     drop(sender);
@@ -157,12 +163,12 @@ fn out_of_patience_what_was_found_counts() {
 
 #[test]
 fn a_named_folder_is_relative_to_the_root_or_home_and_must_exist() {
-    let desk = Desk::with(&[]);
+    let desk = LibraryFixture::with(&[]);
     let places = desk.places();
     assert_eq!(places.named("x"), desk.path("root/x"));
     assert_eq!(places.named("~/x"), desk.path("home/x"));
     assert_eq!(places.named("/x"), Path::new("/x"));
-    let Gathered { notices, .. } = places.gather(LibraryKind::Skills, &[desk.path("none")]);
+    let GatheredFiles { notices, .. } = places.gather(LibraryKind::Skills, &[desk.path("none")]);
     assert!(notices[0].contains("there is no such folder"), "{notices:?}");
     assert!(places.is_wide(&desk.path("home")) && places.is_wide(Path::new("/")));
     assert!(!places.is_wide(&desk.path("home/.zdx/skills/a")));

@@ -3,14 +3,14 @@ use std::fs;
 use serde_json::json;
 
 use super::*;
-use crate::library::testing::Desk;
+use crate::library::testing::LibraryFixture;
 
-fn load(desk: &Desk, config: Value) -> (Skills, Vec<String>) {
-    Skills::load(&desk.places(), config.as_object().unwrap())
+fn load(desk: &LibraryFixture, config: Value) -> (SkillLibrary, Vec<String>) {
+    SkillLibrary::load(&desk.places(), config.as_object().unwrap())
 }
 
 /// Without a notice.
-fn skills(desk: &Desk) -> Skills {
+fn skills(desk: &LibraryFixture) -> SkillLibrary {
     let (skills, notices) = load(desk, json!({}));
     assert_eq!(notices, [] as [&str; 0]);
     skills
@@ -21,13 +21,13 @@ const PDF: &str =
 
 #[test]
 fn a_skill_is_its_name_its_description_and_its_folder() {
-    let desk = Desk::with(&[("root/.claude/skills/pdf/SKILL.md", PDF)]);
+    let desk = LibraryFixture::with(&[("root/.claude/skills/pdf/SKILL.md", PDF)]);
     let expected = Skill {
         name: "pdf".to_owned(),
         description: "Works with PDF files".to_owned(),
         file: desk.path("root/.claude/skills/pdf/SKILL.md"),
         dir: desk.path("root/.claude/skills/pdf"),
-        scope: Scope::Project { trusted: false },
+        scope: LibraryScope::Project { trusted: false },
         confined_to: desk.path("root"),
         hidden: false,
         dir_is_its_own: true,
@@ -37,7 +37,7 @@ fn a_skill_is_its_name_its_description_and_its_folder() {
 
 #[test]
 fn missing_metadata_is_taken_from_the_folder_and_the_first_paragraph() {
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         ("root/.zdx/skills/bare/SKILL.md", "# Title\n\nFirst paragraph\nhere.\n\nMore."),
         ("root/.zdx/skills/empty/SKILL.md", ""),
         ("root/.zdx/skills/group/My Skill/SKILL.md", "---\nlicense: MIT\n---\nText."),
@@ -53,7 +53,7 @@ fn missing_metadata_is_taken_from_the_folder_and_the_first_paragraph() {
 
 #[test]
 fn broken_front_matter_hides_no_skill_but_is_reported_with_its_line() {
-    let desk = Desk::with(&[(
+    let desk = LibraryFixture::with(&[(
         "root/.zdx/skills/odd/SKILL.md",
         "---\nname: odd\nx: [a,\ndisable-model-invocation: true\n---\nBody text.",
     )]);
@@ -62,8 +62,10 @@ fn broken_front_matter_hides_no_skill_but_is_reported_with_its_line() {
     assert_eq!((odd.description.as_str(), odd.hidden), ("Body text.", true));
     assert!(notices[0].contains("odd/SKILL.md:"), "{notices:?}");
     // Whether it is to be hidden cannot be read: it is.
-    let desk =
-        Desk::with(&[("root/.zdx/skills/a/SKILL.md", "---\ndisable-model-invocation: perhaps\n---\nx")]);
+    let desk = LibraryFixture::with(&[(
+        "root/.zdx/skills/a/SKILL.md",
+        "---\ndisable-model-invocation: perhaps\n---\nx",
+    )]);
     let (skills, notices) = load(&desk, json!({}));
     assert!(skills.get("a").unwrap().hidden);
     assert!(notices[0].contains("a/SKILL.md:2: `disable-model-invocation`"), "{notices:?}");
@@ -72,7 +74,7 @@ fn broken_front_matter_hides_no_skill_but_is_reported_with_its_line() {
 #[test]
 fn names_that_are_no_names_are_made_ones() {
     let long = "x".repeat(80);
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         ("root/.zdx/skills/a/SKILL.md", "---\nname: 'a\"><b> & c'\ndescription: d\n---\n"),
         ("root/.zdx/skills/b/SKILL.md", &format!("---\nname: {long}\ndescription: d\n---\n")),
         ("root/.zdx/skills/c/SKILL.md", "---\nname: other\ndescription: \"two\\nlines\\e[31m\"\n---\n"),
@@ -87,7 +89,7 @@ fn names_that_are_no_names_are_made_ones() {
 #[test]
 fn of_one_name_the_project_wins_then_ours_then_the_first_path() {
     let skill = |text: &str| format!("---\nname: s\ndescription: {text}\n---\n");
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         ("root/.claude/skills/s/SKILL.md", &skill("project, foreign")),
         ("home/.zdx/skills/s/SKILL.md", &skill("home")),
         ("root/.zdx/skills/x/s/SKILL.md", &skill("second")),
@@ -105,7 +107,7 @@ fn of_one_name_the_project_wins_then_ours_then_the_first_path() {
 
 #[test]
 fn configured_folders_are_searched_too_and_weakest() {
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         ("home/mine/pdf/SKILL.md", "---\nname: pdf\ndescription: mine\n---\n"),
         ("home/mine/other/SKILL.md", "Other."),
         ("root/extra/SKILL.md", "Itself."),
@@ -122,7 +124,7 @@ fn configured_folders_are_searched_too_and_weakest() {
 
 #[test]
 fn a_skill_at_home_does_not_open_home() {
-    let desk = Desk::with(&[("home/SKILL.md", "x"), ("home/s/a/SKILL.md", "x")]);
+    let desk = LibraryFixture::with(&[("home/SKILL.md", "x"), ("home/s/a/SKILL.md", "x")]);
     let (skills, _) = load(&desk, json!({"paths": ["~"]}));
     assert_eq!(skills.get("home").unwrap().own_folder(), None);
     assert_eq!(skills.get("a").unwrap().own_folder(), Some(&*desk.path("home/s/a")));
@@ -130,7 +132,7 @@ fn a_skill_at_home_does_not_open_home() {
 
 #[test]
 fn models_are_not_told_of_hidden_and_denied_ones() {
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         ("root/.zdx/skills/a/SKILL.md", "A."),
         ("root/.zdx/skills/b/SKILL.md", "---\ndisable-model-invocation: true\n---\nB."),
         ("root/.zdx/skills/c/SKILL.md", "C."),
@@ -142,14 +144,14 @@ fn models_are_not_told_of_hidden_and_denied_ones() {
 #[test]
 fn the_catalogue_keeps_its_limit_and_says_what_is_missing() {
     let description = "word ".repeat(150);
-    let skills = |count: usize| Skills {
+    let skills = |count: usize| SkillLibrary {
         list: (0..count)
             .map(|n| Skill {
                 name: format!("skill-{n:04}"),
                 description: description.trim().to_owned(),
                 file: PathBuf::new(),
                 dir: PathBuf::new(),
-                scope: Scope::User,
+                scope: LibraryScope::User,
                 confined_to: PathBuf::new(),
                 hidden: false,
                 dir_is_its_own: true,
@@ -172,7 +174,7 @@ fn the_catalogue_keeps_its_limit_and_says_what_is_missing() {
 
 #[test]
 fn the_content_comes_in_a_frame_that_it_cannot_end() {
-    let desk = Desk::with(&[
+    let desk = LibraryFixture::with(&[
         ("root/.zdx/skills/a/SKILL.md", "---\nname: a\n---\nText </skill_content> more."),
         ("root/.zdx/skills/a/scripts/run.sh", ""),
         ("root/.zdx/skills/a/.hidden", ""),
@@ -194,7 +196,7 @@ fn the_content_comes_in_a_frame_that_it_cannot_end() {
 
 #[test]
 fn long_texts_and_many_files_are_cut_with_a_word() {
-    let desk = Desk::with(&[("root/.zdx/skills/a/SKILL.md", &"x".repeat(LIMIT + 1))]);
+    let desk = LibraryFixture::with(&[("root/.zdx/skills/a/SKILL.md", &"x".repeat(LIMIT + 1))]);
     for n in 0..150 {
         fs::write(desk.path(&format!("root/.zdx/skills/a/{n:03}")), "").unwrap();
     }
@@ -202,13 +204,16 @@ fn long_texts_and_many_files_are_cut_with_a_word() {
     assert!(content.contains("[cut after 51200 bytes: read "), "{}", &content[content.len() - 300..]);
     assert!(content.contains("<file>099</file>\n(and more)\n</skill_resources>"));
     fs::remove_file(desk.path("root/.zdx/skills/a/SKILL.md")).unwrap();
-    let (skills, _) = load(&Desk::with(&[]), json!({}));
+    let (skills, _) = load(&LibraryFixture::with(&[]), json!({}));
     assert!(skills.is_empty());
 }
 
 #[test]
 fn a_skill_that_became_a_link_out_of_the_project_is_not_read() {
-    let desk = Desk::with(&[("root/.zdx/skills/a/SKILL.md", "harmless"), ("home/secret/SKILL.md", "secret")]);
+    let desk = LibraryFixture::with(&[
+        ("root/.zdx/skills/a/SKILL.md", "harmless"),
+        ("home/secret/SKILL.md", "secret"),
+    ]);
     let skills = skills(&desk);
     let skill = skills.get("a").unwrap();
     fs::remove_file(&skill.file).unwrap();

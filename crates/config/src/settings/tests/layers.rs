@@ -18,7 +18,7 @@ fn each_layer_beats_the_one_before_it() {
     let resolved = world.resolve().unwrap();
     assert_eq!(resolved.config.model.as_deref(), Some("zdx"));
     assert_eq!(source_of(&resolved, "model"), "environment ZDX_MODEL");
-    let world = world.flags(Flags { model: Some("flag".to_owned()), ..Flags::default() });
+    let world = world.flags(ConfigFlags { model: Some("flag".to_owned()), ..ConfigFlags::default() });
     let resolved = world.resolve().unwrap();
     assert_eq!(resolved.config.model.as_deref(), Some("flag"));
     assert_eq!(source_of(&resolved, "model"), "flag --model");
@@ -54,7 +54,7 @@ fn an_empty_variable_or_text_is_not_set() {
 
 #[test]
 fn every_flag_reaches_its_field() {
-    let flags = Flags {
+    let flags = ConfigFlags {
         model: Some("m".to_owned()),
         provider: Some("p".to_owned()),
         system_prompt: Some("s".to_owned()),
@@ -78,7 +78,7 @@ fn every_flag_reaches_its_field() {
     assert_eq!(config.approval, Some(zdx_protocol::Approval::Paranoid));
     // Asked for on the command line, it holds for every model.
     assert_eq!(config.model_entry("p", "m").max_tokens, None);
-    let error = World::new().flags(Flags { temperature: Some(9.0), ..Flags::default() }).error();
+    let error = World::new().flags(ConfigFlags { temperature: Some(9.0), ..ConfigFlags::default() }).error();
     assert_eq!(error, "flag --temperature: temperature: expected a number from 0 to 2, found 9.0");
 }
 
@@ -127,7 +127,10 @@ fn tables_merge_field_by_field_and_rules_stay_apart() {
         .iter()
         .map(|rules| (rules.source.layer(), rules.trusted, rules.value["bash"].clone()))
         .collect();
-    assert_eq!(rules, [(Layer::Global, true, "ask".into()), (Layer::Project, true, "allow".into())]);
+    assert_eq!(
+        rules,
+        [(ConfigLayer::Global, true, "ask".into()), (ConfigLayer::Project, true, "allow".into())]
+    );
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn the_system_prompt_comes_from_the_strongest_layer_and_there_from_the_file() {
     assert_eq!((file.path, file.confined_to), (world.base.join("p.md"), None));
     let world = world.project("config.toml", "system_prompt = \"project\"").trusted();
     assert_eq!(world.config().system_prompt, SystemPrompt::Text("project".to_owned()));
-    let flag = |text: &str| Flags { system_prompt: Some(text.to_owned()), ..Flags::default() };
+    let flag = |text: &str| ConfigFlags { system_prompt: Some(text.to_owned()), ..ConfigFlags::default() };
     let world = world.flags(flag("mine"));
     assert_eq!(world.config().system_prompt, SystemPrompt::Text("mine".to_owned()));
     assert_eq!(world.flags(flag("")).config().system_prompt, SystemPrompt::Nothing);

@@ -7,7 +7,7 @@ use zdx_protocol::Standing;
 
 use super::value::ModelEntry;
 use super::*;
-use crate::paths::{Env, Paths};
+use crate::paths::{AppPaths, Environment};
 use crate::trust;
 
 mod files;
@@ -23,7 +23,7 @@ struct World {
     base: PathBuf,
     root: PathBuf,
     vars: Vec<(String, String)>,
-    flags: Flags,
+    flags: ConfigFlags,
     trusted: bool,
 }
 
@@ -35,7 +35,7 @@ impl World {
         for dir in [&home, &base, &root.join(".zdx")] {
             fs::create_dir_all(dir).unwrap();
         }
-        Self { _dir: dir, home, base, root, vars: Vec::new(), flags: Flags::default(), trusted: false }
+        Self { _dir: dir, home, base, root, vars: Vec::new(), flags: ConfigFlags::default(), trusted: false }
     }
 
     fn global(self, name: &str, text: &str) -> Self {
@@ -53,7 +53,7 @@ impl World {
         self
     }
 
-    fn flags(mut self, flags: Flags) -> Self {
+    fn flags(mut self, flags: ConfigFlags) -> Self {
         self.flags = flags;
         self
     }
@@ -63,11 +63,11 @@ impl World {
         self
     }
 
-    fn resolve(&self) -> Result<Resolved, ConfigError> {
+    fn resolve(&self) -> Result<ResolvedConfig, ConfigError> {
         let own = [("HOME", &self.home), ("ZDX_HOME", &self.base)]
             .map(|(name, path)| (name.to_owned(), path.to_str().unwrap().to_owned()));
-        let env = Env::from_pairs(own.into_iter().chain(self.vars.iter().cloned()));
-        let paths = Paths::from_env(&env).unwrap();
+        let env = Environment::from_pairs(own.into_iter().chain(self.vars.iter().cloned()));
+        let paths = AppPaths::from_env(&env).unwrap();
         let project = read_project(&paths, &self.root)?;
         resolve(&ResolveInput {
             paths: &paths,
@@ -86,7 +86,7 @@ impl World {
 
     /// What a user reads: the file's notices, then the one about trust.
     fn notices(&self) -> Vec<String> {
-        let Resolved { mut notices, wants, .. } = self.resolve().unwrap();
+        let ResolvedConfig { mut notices, wants, .. } = self.resolve().unwrap();
         notices.extend(trust::notice(&wants, Standing::Unknown));
         notices
     }
@@ -108,7 +108,7 @@ impl World {
     }
 }
 
-fn source_of(resolved: &Resolved, key: &str) -> String {
+fn source_of(resolved: &ResolvedConfig, key: &str) -> String {
     let setting = describe(resolved).into_iter().find(|setting| setting.key == key);
     setting.unwrap_or_else(|| panic!("no {key}")).source.to_string()
 }
@@ -118,8 +118,8 @@ fn instruction_files(config: &Config) -> Vec<PathBuf> {
         .instructions
         .iter()
         .filter_map(|instruction| match instruction {
-            Instruction::File(file) => Some(file.path.clone()),
-            Instruction::Text { .. } => None,
+            InstructionSource::File(file) => Some(file.path.clone()),
+            InstructionSource::Text { .. } => None,
         })
         .collect()
 }

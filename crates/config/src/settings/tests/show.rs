@@ -48,7 +48,7 @@ fn the_initial_file_is_right_in_every_line_and_names_every_key() {
     for key in schema::KEYS {
         let name = key.segments().filter(|segment| *segment != "*").last().unwrap();
         let is_other_parts = key.kind == schema::ValueKind::Open;
-        let is_variable = key.setter == schema::Setter::Environment;
+        let is_variable = key.setter == schema::SettingOwner::Environment;
         assert!(is_other_parts || is_variable || uncommented().contains(name), "{} is missing", key.path);
     }
 }

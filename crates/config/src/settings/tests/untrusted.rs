@@ -49,7 +49,7 @@ fn an_untrusted_project_changes_nothing_that_runs_sends_or_permits() {
 fn only_these_keys_are_open_to_an_untrusted_project() {
     let open: Vec<_> = schema::KEYS
         .iter()
-        .filter(|key| !matches!(key.setter, schema::Setter::User | schema::Setter::Environment))
+        .filter(|key| !matches!(key.setter, schema::SettingOwner::User | schema::SettingOwner::Environment))
         .map(|key| key.path)
         .collect();
     let expected = [
@@ -117,7 +117,7 @@ fn an_untrusted_system_prompt_informs_and_replaces_nothing() {
             .project("config.toml", "system_prompt = \"theirs\"\nsystem_prompt_file = \"p.md\"");
         let resolved = world.resolve().unwrap();
         assert_eq!(resolved.config.system_prompt, kept);
-        let [Instruction::Text { text, .. }, Instruction::File(file)] =
+        let [InstructionSource::Text { text, .. }, InstructionSource::File(file)] =
             resolved.config.instructions.as_slice()
         else {
             panic!("{:?}", resolved.config.instructions)
@@ -151,11 +151,12 @@ fn an_untrusted_project_names_only_files_of_its_own() {
 
 #[test]
 fn the_users_environment_and_flags_still_win() {
-    let world = World::new().project("config.toml", "approval = \"paranoid\"\nmax_steps = 1").flags(Flags {
-        approval: Some(zdx_protocol::Approval::Yolo),
-        max_steps: Some(0),
-        ..Flags::default()
-    });
+    let world =
+        World::new().project("config.toml", "approval = \"paranoid\"\nmax_steps = 1").flags(ConfigFlags {
+            approval: Some(zdx_protocol::Approval::Yolo),
+            max_steps: Some(0),
+            ..ConfigFlags::default()
+        });
     let config = world.config();
     assert_eq!((config.approval, config.max_steps), (Some(zdx_protocol::Approval::Yolo), None));
 }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use zdx_models::{Endpoint, ModelInfo};
 
 use super::models::ModelLister;
-use zdx_store::Cache;
+use zdx_store::DiskCache;
 
 /// Nobody asks longer for a list of models.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
@@ -29,14 +29,14 @@ enum Known {
 
 #[derive(Clone, Default)]
 pub(crate) struct Limits {
-    cache: Option<Cache>,
+    cache: Option<DiskCache>,
     asked: Arc<Mutex<HashMap<String, watch::Receiver<LimitKnown>>>>,
     /// By where the server is.
     listed: Arc<Mutex<HashMap<String, Vec<String>>>>,
 }
 
 impl Limits {
-    pub(crate) fn new(cache: Cache) -> Self {
+    pub(crate) fn new(cache: DiskCache) -> Self {
         Self { cache: Some(cache), ..Self::default() }
     }
 

@@ -19,7 +19,7 @@ pub(crate) use limits::Limits;
 pub(crate) use models::ModelLister;
 pub(crate) use turn::validate::Validation;
 use zdx_config::Config;
-use zdx_tools::registry::Registry;
+use zdx_tools::registry::ToolRegistry;
 
 pub(crate) struct Native {
     seed: Seed,
@@ -54,7 +54,7 @@ pub(crate) struct Seed {
 
 impl Seed {
     /// For an agent that works for another one: with that one's model, unless it has its own.
-    pub(crate) fn grow(&self, persona: &Persona, registry: &Registry) -> Result<Native, ToolError> {
+    pub(crate) fn grow(&self, persona: &Persona, registry: &ToolRegistry) -> Result<Native, ToolError> {
         let mut seed = self.clone();
         if let Some(model) = &persona.model {
             let resolved = self.picker.resolve(model, Some(&self.chosen.endpoint.provider));
@@ -66,7 +66,7 @@ impl Seed {
 }
 
 impl Native {
-    pub(crate) fn new(seed: Seed, persona: &Persona, registry: &Registry) -> Self {
+    pub(crate) fn new(seed: Seed, persona: &Persona, registry: &ToolRegistry) -> Self {
         let Seed { config, chosen, .. } = &seed;
         let mut native = Self {
             budget: Budget::new(config, chosen),
@@ -146,7 +146,7 @@ impl Native {
     }
 
     /// Works as somebody else from the next request on: the prefix that servers have cached ends here.
-    pub(crate) fn play(&mut self, persona: &Persona, registry: &Registry) {
+    pub(crate) fn play(&mut self, persona: &Persona, registry: &ToolRegistry) {
         let fresh = Self::new(self.seed(), persona, registry);
         let Self { system, tools, max_steps, temperature, top_p, .. } = fresh;
         (self.system, self.tools) = (system, tools);

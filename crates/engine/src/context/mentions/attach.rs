@@ -8,7 +8,7 @@ use zdx_protocol::{Target, path_text};
 
 use zdx_protocol::mentions::{Mention, MentionAuthor, MentionForm, MentionTarget, trimmed};
 use zdx_workspace::Workspace;
-use zdx_workspace::read_tracker::Watched;
+use zdx_workspace::read_tracker::HashingReader;
 use zdx_workspace::text::{InvalidUtf8, before_cut, decode};
 use zdx_workspace::workspace::{FileError, near_names};
 
@@ -131,7 +131,7 @@ impl Desk<'_> {
             Err(error) => return Err(error.to_string()),
         };
         let room = LARGEST.min(LARGEST_TOTAL - self.bytes);
-        let mut file = Watched::new(opened.file, opened.size);
+        let mut file = HashingReader::new(opened.file, opened.size);
         if let Some(lines) = lines {
             let text = lines.read(&mut file, room)?;
             self.workspace.sights().saw(&target.path, file.sight());

@@ -2,8 +2,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
-use zdx_config::Env;
-use zdx_config::{Layer, Source};
+use zdx_config::Environment;
+use zdx_config::{ConfigLayer, ValueSource};
 
 /// `home/work/repo` is the project, `zdx` zdx's own folder beside home.
 struct World {
@@ -11,7 +11,7 @@ struct World {
     top: PathBuf,
     home: PathBuf,
     root: PathBuf,
-    paths: Paths,
+    paths: AppPaths,
 }
 
 impl World {
@@ -22,8 +22,8 @@ impl World {
         let root = home.join("work/repo");
         fs::create_dir_all(&root).unwrap();
         fs::create_dir(&base).unwrap();
-        let env = Env::from_pairs([("HOME", &home), ("ZDX_HOME", &base)]);
-        let paths = Paths::from_env(&env).unwrap();
+        let env = Environment::from_pairs([("HOME", &home), ("ZDX_HOME", &base)]);
+        let paths = AppPaths::from_env(&env).unwrap();
         Self { _dir: dir, top, home, root, paths }
     }
 
@@ -87,8 +87,8 @@ fn home_reached_through_a_link_is_still_home() {
     let mut world = World::new();
     let link = world.top.join("link");
     symlink(&world.home, &link).unwrap();
-    let env = Env::from_pairs([("HOME", &link), ("ZDX_HOME", &world.top.join("zdx"))]);
-    world.paths = Paths::from_env(&env).unwrap();
+    let env = Environment::from_pairs([("HOME", &link), ("ZDX_HOME", &world.top.join("zdx"))]);
+    world.paths = AppPaths::from_env(&env).unwrap();
     let expected = [world.write("home/AGENTS.md", "h"), world.write("home/work/repo/AGENTS.md", "r")];
     assert_eq!(world.load().loaded, expected);
     world.root = link.join("work/repo");
@@ -187,9 +187,9 @@ fn instruction_files_come_last_and_are_missed_when_absent() {
     let agents = world.write("home/work/repo/AGENTS.md", "agents");
     let rules = world.write("home/work/repo/rules.md", "rules");
     let outside = world.write("home/outside.md", "planted");
-    let source = Source::File { layer: Layer::Project, path: "c".into(), line: 1 };
+    let source = ValueSource::File { layer: ConfigLayer::Project, path: "c".into(), line: 1 };
     let file = |path: &Path, confined_to: Option<&Path>| {
-        Instruction::File(FileRef {
+        InstructionSource::File(FileRef {
             path: path.to_owned(),
             confined_to: confined_to.map(Path::to_owned),
             source: source.clone(),
@@ -199,7 +199,7 @@ fn instruction_files_come_last_and_are_missed_when_absent() {
         file(&rules, Some(&world.root)),
         file(&world.root.join("gone.md"), None),
         file(&outside, Some(&world.root)),
-        Instruction::Text { text: "told".to_owned(), source: source.clone() },
+        InstructionSource::Text { text: "told".to_owned(), source: source.clone() },
     ];
     let context = load_project_context(&world.paths, &world.root, &named);
     assert_eq!(context.loaded, [agents, rules]);

@@ -1,8 +1,8 @@
 use std::fs;
 
 use super::*;
-use zdx_config::{Env, Paths};
-use zdx_config::{Flags, ResolveInput, resolve};
+use zdx_config::{AppPaths, Environment};
+use zdx_config::{ConfigFlags, ResolveInput, resolve};
 
 fn project(text: &str) -> ProjectContext {
     ProjectContext { text: text.to_owned(), ..ProjectContext::default() }
@@ -11,9 +11,9 @@ fn project(text: &str) -> ProjectContext {
 /// The system text that this configuration gives, with this project context.
 fn assembled(dir: &Path, config: &str, flag: Option<&str>, context: &str) -> Result<String, PromptError> {
     fs::write(dir.join("config.toml"), config).unwrap();
-    let env = Env::from_pairs([("ZDX_HOME", dir)]);
-    let paths = Paths::from_env(&env).unwrap();
-    let flags = Flags { system_prompt: flag.map(str::to_owned), ..Flags::default() };
+    let env = Environment::from_pairs([("ZDX_HOME", dir)]);
+    let paths = AppPaths::from_env(&env).unwrap();
+    let flags = ConfigFlags { system_prompt: flag.map(str::to_owned), ..ConfigFlags::default() };
     let root = dir.join("root");
     let input = ResolveInput {
         paths: &paths,

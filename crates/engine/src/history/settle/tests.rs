@@ -10,8 +10,8 @@ use zdx_protocol::{Event, Transcript};
 use super::*;
 use crate::emit::Emitter;
 use crate::history::revert::{RevertError, RevertPlan, Way};
-use zdx_store::{Opened, SessionId, SessionStore};
-use zdx_workspace::{Blobs, Journal, KEPT};
+use zdx_store::{ResumedSession, SessionId, SessionStore};
+use zdx_workspace::{BlobStore, Checkpoints, KEPT};
 
 type Tree = BTreeMap<String, String>;
 
@@ -35,7 +35,7 @@ struct Place {
     id: SessionId,
     emit: Emitter,
     events: mpsc::Receiver<Event>,
-    journal: Arc<Journal>,
+    journal: Arc<Checkpoints>,
     workspace: Workspace,
 }
 
@@ -50,7 +50,7 @@ impl Place {
         let (events_in, events) = mpsc::channel(64);
         let redactor = Arc::new(Redactor::new([""; 0]).unwrap());
         let emit = Emitter::new(store.create(id), Transcript::default(), redactor, events_in, None);
-        let journal = Arc::new(Journal::new(store.blobs(id)));
+        let journal = Arc::new(Checkpoints::new(store.blobs(id)));
         journal.record_to(emit.recorder());
         journal.begin_call("c1");
         let workspace = Workspace::open(&root).unwrap().with_journal(Arc::clone(&journal));
@@ -81,7 +81,7 @@ impl Place {
     fn plan(&self, log: &[u8], copy: &SessionStore) -> Result<RevertPlan, RevertError> {
         fs::create_dir_all(copy.dir()).unwrap();
         fs::write(copy.dir().join(format!("{}.jsonl", self.id)), log).unwrap();
-        let Opened { mut log, mut transcript, .. } = copy.open(self.id).unwrap();
+        let ResumedSession { mut log, mut transcript, .. } = copy.open(self.id).unwrap();
         let settled = settle_intents(&mut transcript, &self.outside());
         settled.records.iter().for_each(|record| drop(log.append(record)));
         drop(log);
@@ -94,7 +94,7 @@ impl Place {
         Workspace::open(self.root()).unwrap()
     }
 
-    fn blobs(&self) -> Blobs {
+    fn blobs(&self) -> BlobStore {
         self.store.blobs(self.id)
     }
 }
@@ -249,7 +249,8 @@ async fn a_file_too_large_to_be_kept_that_was_not_changed_stands_in_no_way() {
 async fn a_change_for_another_session_is_in_both_logs_at_once_and_told_once() {
     let mut place = Place::new(&[("a", "a0")]).await;
     let child = SessionId::random();
-    let below = Journal::below(Arc::clone(&place.journal), "task".to_owned(), Some(place.store.blobs(child)));
+    let below =
+        Checkpoints::below(Arc::clone(&place.journal), "task".to_owned(), Some(place.store.blobs(child)));
     let below = Arc::new(below);
     let (events_in, _events) = mpsc::channel(8);
     let redactor = Arc::new(Redactor::new([""; 0]).unwrap());

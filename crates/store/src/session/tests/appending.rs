@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use super::*;
-use crate::session::file::OpenFile;
+use crate::session::file::SessionFileHandle;
 
 #[test]
 fn nothing_said_leaves_no_file() {
@@ -11,9 +11,9 @@ fn nothing_said_leaves_no_file() {
     let id = SessionId::random();
     let mut log = store.create(id);
     let change = Record::Model(record::Model { model: "lab/other".to_owned(), ts: ts() });
-    assert_eq!(log.append(&meta(id, "/project")), Saved::Held);
-    assert_eq!(log.append(&change), Saved::Held, "choosing a model is nothing said either");
-    assert_eq!(log.sync(), Saved::Held);
+    assert_eq!(log.append(&meta(id, "/project")), SaveOutcome::Held);
+    assert_eq!(log.append(&change), SaveOutcome::Held, "choosing a model is nothing said either");
+    assert_eq!(log.sync(), SaveOutcome::Held);
     assert_eq!(log.unsaved(), 0);
     drop(log);
     assert_eq!(std::fs::read_dir(base.path()).unwrap().count(), 0);
@@ -25,10 +25,10 @@ fn the_first_words_bring_the_header_along() {
     let id = SessionId::random();
     let mut log = store.create(id);
     log.append(&meta(id, "/project"));
-    assert_eq!(log.append(&user("hi")), Saved::Yes);
+    assert_eq!(log.append(&user("hi")), SaveOutcome::Yes);
     assert_eq!(records_of(&store, id), [meta(id, "/project"), user("hi")]);
     assert_eq!(log.path(), Some(path_of(&store, id).as_path()));
-    assert_eq!(log.sync(), Saved::Yes);
+    assert_eq!(log.sync(), SaveOutcome::Yes);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn only_the_owner_may_read() {
 fn a_session_that_is_not_to_be_saved_is_not() {
     let id = SessionId::random();
     let mut log = SessionLog::disabled(id);
-    assert_eq!((log.append(&user("hi")), log.sync()), (Saved::Off, Saved::Off));
+    assert_eq!((log.append(&user("hi")), log.sync()), (SaveOutcome::Off, SaveOutcome::Off));
     assert_eq!((log.path(), log.id(), log.unsaved()), (None, id, 0));
 }
 
@@ -73,15 +73,15 @@ fn a_folder_that_cannot_be_made_is_told_once_and_retried() {
     let id = SessionId::random();
     let mut log = store.create(id);
     log.append(&meta(id, "/project"));
-    let Saved::Not { why } = log.append(&user("one")) else { panic!("it was saved") };
+    let SaveOutcome::Not { why } = log.append(&user("one")) else { panic!("it was saved") };
     assert!(why.contains("a part of the path is a file"), "{why}");
-    assert_eq!(log.append(&user("two")), Saved::Waiting);
-    assert_eq!(log.sync(), Saved::Waiting);
+    assert_eq!(log.append(&user("two")), SaveOutcome::Waiting);
+    assert_eq!(log.sync(), SaveOutcome::Waiting);
     assert_eq!(log.unsaved(), 3);
 
     std::fs::remove_file(&blocker).unwrap();
-    assert_eq!(log.append(&user("three")), Saved::Again { lost: 0 });
-    assert_eq!(log.append(&user("four")), Saved::Yes);
+    assert_eq!(log.append(&user("three")), SaveOutcome::Again { lost: 0 });
+    assert_eq!(log.append(&user("four")), SaveOutcome::Yes);
     assert_eq!(log.unsaved(), 0);
     let expected = [meta(id, "/project"), user("one"), user("two"), user("three"), user("four")];
     assert_eq!(records_of(&store, id), expected);
@@ -92,35 +92,38 @@ fn sync_also_saves_what_waited() {
     let (_base, blocker, store) = blocked_store();
     let id = SessionId::random();
     let mut log = store.create(id);
-    assert!(matches!(log.append(&user("one")), Saved::Not { .. }));
+    assert!(matches!(log.append(&user("one")), SaveOutcome::Not { .. }));
     std::fs::remove_file(&blocker).unwrap();
-    assert_eq!(log.sync(), Saved::Again { lost: 0 });
+    assert_eq!(log.sync(), SaveOutcome::Again { lost: 0 });
     assert_eq!(records_of(&store, id)[1..], [user("one")]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_once() {
-    let full = OpenFile::unlocked(File::options().append(true).open("/dev/full").unwrap());
+    let full = SessionFileHandle::unlocked(File::options().append(true).open("/dev/full").unwrap());
     let (mut log, saved) = SessionLog::resume(SessionId::random(), "/dev/full".into(), full, false);
-    assert_eq!(saved, Saved::Yes);
-    let Saved::Not { why } = log.append(&user("one")) else { panic!("it was saved") };
+    assert_eq!(saved, SaveOutcome::Yes);
+    let SaveOutcome::Not { why } = log.append(&user("one")) else { panic!("it was saved") };
     assert_eq!(why, "/dev/full: no space is left on the disk");
-    assert_eq!(log.append(&user("two")), Saved::Waiting);
-    assert_eq!((log.sync(), log.unsaved()), (Saved::Waiting, 2));
+    assert_eq!(log.append(&user("two")), SaveOutcome::Waiting);
+    assert_eq!((log.sync(), log.unsaved()), (SaveOutcome::Waiting, 2));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn what_waits_is_bounded_and_losing_is_told() {
-    let full = OpenFile::unlocked(File::options().append(true).open("/dev/full").unwrap());
+    let full = SessionFileHandle::unlocked(File::options().append(true).open("/dev/full").unwrap());
     let (mut log, _) = SessionLog::resume(SessionId::random(), "/dev/full".into(), full, true);
     let large = user(&"x".repeat(1 << 20));
-    let told: Vec<Saved> = (0..20).map(|_| log.append(&large)).collect();
+    let told: Vec<SaveOutcome> = (0..20).map(|_| log.append(&large)).collect();
     // The newline that could not be written was told when the file was opened.
-    let losing: Vec<usize> = (0..20).filter(|at| matches!(told[*at], Saved::Losing { .. })).collect();
+    let losing: Vec<usize> = (0..20).filter(|at| matches!(told[*at], SaveOutcome::Losing { .. })).collect();
     assert_eq!(losing, [7], "eight records of a little over 1 MiB are too much");
-    assert!(told.iter().all(|saved| matches!(saved, Saved::Waiting | Saved::Losing { .. })), "{told:?}");
+    assert!(
+        told.iter().all(|saved| matches!(saved, SaveOutcome::Waiting | SaveOutcome::Losing { .. })),
+        "{told:?}"
+    );
     assert!(log.queued_bytes() <= 8 << 20);
     assert_eq!(log.unsaved(), 21);
 }
@@ -132,9 +135,9 @@ fn a_file_removed_under_us_is_noticed() {
     let mut log = store.create(id);
     log.append(&user("one"));
     std::fs::remove_file(path_of(&store, id)).unwrap();
-    assert!(matches!(log.sync(), Saved::Not { why } if why.contains("removed")));
-    assert_eq!(log.append(&user("two")), Saved::Yes);
-    assert_eq!(log.sync(), Saved::Waiting);
+    assert!(matches!(log.sync(), SaveOutcome::Not { why } if why.contains("removed")));
+    assert_eq!(log.append(&user("two")), SaveOutcome::Yes);
+    assert_eq!(log.sync(), SaveOutcome::Waiting);
 }
 
 #[test]
@@ -144,20 +147,24 @@ fn a_record_larger_than_any_reader_takes_is_not_written() {
     let mut log = store.create(id);
     log.append(&user("one"));
     let huge = user(&"x".repeat((64 << 20) + 1));
-    assert!(matches!(log.append(&huge), Saved::Dropped { .. }));
-    assert_eq!(log.append(&user("two")), Saved::Yes);
+    assert!(matches!(log.append(&huge), SaveOutcome::Dropped { .. }));
+    assert_eq!(log.append(&user("two")), SaveOutcome::Yes);
     assert_eq!(records_of(&store, id)[1..], [user("one"), user("two")]);
 }
 
 #[test]
 fn notices_are_for_changes_only() {
     let why = || "x: no space is left on the disk".to_owned();
-    for quiet in [Saved::Yes, Saved::Held, Saved::Off, Saved::Waiting] {
+    for quiet in [SaveOutcome::Yes, SaveOutcome::Held, SaveOutcome::Off, SaveOutcome::Waiting] {
         assert_eq!(quiet.notice(), None);
     }
-    for told in [Saved::Not { why: why() }, Saved::Losing { why: why() }, Saved::Dropped { why: why() }] {
+    for told in [
+        SaveOutcome::Not { why: why() },
+        SaveOutcome::Losing { why: why() },
+        SaveOutcome::Dropped { why: why() },
+    ] {
         assert!(told.notice().unwrap().contains("not saved: x: no space"), "{told:?}");
     }
-    assert!(Saved::Again { lost: 0 }.notice().unwrap().contains("saved again"));
-    assert!(Saved::Again { lost: 3 }.notice().unwrap().contains("3 records were dropped"));
+    assert!(SaveOutcome::Again { lost: 0 }.notice().unwrap().contains("saved again"));
+    assert!(SaveOutcome::Again { lost: 3 }.notice().unwrap().contains("3 records were dropped"));
 }

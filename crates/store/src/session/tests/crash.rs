@@ -49,14 +49,14 @@ fn write_until_killed(argument: &str) -> ! {
     let (store, id) = (SessionStore::new(dir), id.parse().unwrap());
     let (mut log, mut n) = match store.open(id) {
         Ok(opened) => (opened.log, opened.transcript.turns as usize),
-        Err(OpenError::NotFound(_)) => (store.create(id), 0),
+        Err(SessionOpenError::NotFound(_)) => (store.create(id), 0),
         Err(error) => panic!("{error}"),
     };
     let filler = filler();
     loop {
-        assert_eq!(log.append(&numbered(n)), Saved::Yes);
+        assert_eq!(log.append(&numbered(n)), SaveOutcome::Yes);
         say(&n.to_string());
-        assert_eq!(log.append(&filler), Saved::Yes);
+        assert_eq!(log.append(&filler), SaveOutcome::Yes);
         n += 1;
     }
 }
@@ -105,7 +105,7 @@ fn check_numbers(store: &SessionStore, id: SessionId, acknowledged: usize) -> bo
     assert!(found >= acknowledged, "{acknowledged} acknowledged, {found} found");
     match scanned {
         Ok(scan) => scan.torn,
-        Err(OpenError::NotFound(_)) if acknowledged == 0 => false,
+        Err(SessionOpenError::NotFound(_)) if acknowledged == 0 => false,
         Err(error) => panic!("{error}"),
     }
 }
@@ -121,17 +121,17 @@ fn write_into_a_limit(dir: &str) {
     let mut log = store.create(id);
     log.append(&meta(id, "/project"));
     limit(Some(1000));
-    let told: Vec<Saved> = (0..30).map(|n| log.append(&user(&format!("record {n}")))).collect();
-    let first_failed = told.iter().position(|saved| *saved != Saved::Yes).unwrap();
+    let told: Vec<SaveOutcome> = (0..30).map(|n| log.append(&user(&format!("record {n}")))).collect();
+    let first_failed = told.iter().position(|saved| *saved != SaveOutcome::Yes).unwrap();
     let path = path_of(&store, id);
-    assert!(matches!(&told[first_failed], Saved::Not { why } if why.contains("ulimit -f")), "{told:?}");
-    assert!(told[first_failed + 1..].iter().all(|saved| *saved == Saved::Waiting), "{told:?}");
+    assert!(matches!(&told[first_failed], SaveOutcome::Not { why } if why.contains("ulimit -f")), "{told:?}");
+    assert!(told[first_failed + 1..].iter().all(|saved| *saved == SaveOutcome::Waiting), "{told:?}");
     assert_eq!(log.unsaved(), 30 - first_failed as u64);
     let before = std::fs::metadata(&path).unwrap().len();
     assert_valid_jsonl(&path);
     assert!(before <= 1000 && first_failed > 5, "{before} bytes, {first_failed} records");
     limit(maximum);
-    assert_eq!(log.append(&user("last")), Saved::Again { lost: 0 });
+    assert_eq!(log.append(&user("last")), SaveOutcome::Again { lost: 0 });
     assert_valid_jsonl(&path);
     let mut expected = vec![meta(id, "/project")];
     expected.extend((0..30).map(|n| user(&format!("record {n}"))));

@@ -131,29 +131,29 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
     assert_eq!(store.find(&ids[4].to_string()), Ok(ids[4]));
     let ambiguous = store.find("abcd").unwrap_err();
     let expected =
-        FindError::Ambiguous { prefix: "abcd".to_owned(), candidates: ids[..5].to_vec(), total: 8 };
+        SessionFindError::Ambiguous { prefix: "abcd".to_owned(), candidates: ids[..5].to_vec(), total: 8 };
     assert_eq!(ambiguous, expected);
     assert!(ambiguous.to_string().contains(&ids[0].to_string()), "{ambiguous}");
     let absent = SessionId::random().to_string();
     for wrong in ["ffff", "../sessions/abcd3", "abcd3000-0000-4000-8000-000000000000x", &absent] {
-        assert_eq!(store.find(wrong), Err(FindError::None(wrong.to_owned())));
+        assert_eq!(store.find(wrong), Err(SessionFindError::None(wrong.to_owned())));
     }
 }
 
-fn latest(store: &SessionStore, root: Option<&Path>) -> Result<SessionId, FindError> {
+fn latest(store: &SessionStore, root: Option<&Path>) -> Result<SessionId, SessionFindError> {
     store.latest(root, SessionKind::Any).map(|latest| latest.id)
 }
 
 #[test]
 fn the_latest_is_known_over_all_and_for_a_folder() {
     let (_base, store) = store();
-    assert_eq!(latest(&store, None), Err(FindError::Empty(store.dir().to_owned())));
+    assert_eq!(latest(&store, None), Err(SessionFindError::Empty(store.dir().to_owned())));
     let here_old = started_in(&store, "/here", 30);
     let here = started_in(&store, "/here", 20);
     let there = started_in(&store, "/there", 10);
     assert_eq!(latest(&store, None), Ok(there));
     assert_eq!(latest(&store, Some(Path::new("/here"))), Ok(here));
-    assert_eq!(latest(&store, Some(Path::new("/her"))), Err(FindError::NoneIn("/her".into())));
+    assert_eq!(latest(&store, Some(Path::new("/her"))), Err(SessionFindError::NoneIn("/her".into())));
     set_age(&store, here_old, 5);
     assert_eq!(latest(&store, Some(Path::new("/here"))), Ok(here_old));
 }
@@ -259,7 +259,7 @@ fn deleting_takes_the_companions_along_and_nothing_else() {
     let left: Vec<_> = std::fs::read_dir(store.dir()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(left, [path_of(&store, other)]);
     assert!(outside.join("kept").exists());
-    assert_eq!(store.delete(id), Err(DeleteError::NotFound(id)));
+    assert_eq!(store.delete(id), Err(SessionDeleteError::NotFound(id)));
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_session_in_use_is_not_deleted() {
     let (_base, store) = store();
     let id = saved(&store, &[user("hi")]);
     let opened = store.open(id).unwrap();
-    assert_eq!(store.delete(id), Err(DeleteError::InUse(id)));
+    assert_eq!(store.delete(id), Err(SessionDeleteError::InUse(id)));
     assert!(path_of(&store, id).exists());
     drop(opened);
     store.delete(id).unwrap();

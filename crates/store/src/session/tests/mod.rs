@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use zdx_protocol::record::{self, Meta, Record, SCHEMA_VERSION};
 use zdx_protocol::{Role, ToolOutput};
 
-use super::list::DeleteError;
-use super::log::Saved;
+use super::list::SessionDeleteError;
+use super::log::SaveOutcome;
 use super::*;
 
 fn ts() -> Timestamp {
@@ -83,7 +83,7 @@ fn saved(store: &SessionStore, records: &[Record]) -> SessionId {
     let mut log = store.create(id);
     log.append(&meta(id, "/project"));
     for record in records {
-        assert_eq!(log.append(record), Saved::Yes);
+        assert_eq!(log.append(record), SaveOutcome::Yes);
     }
     id
 }

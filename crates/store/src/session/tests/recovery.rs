@@ -3,7 +3,7 @@ use std::io::Write;
 use zdx_protocol::Transcript;
 
 use super::*;
-use crate::session::file::OpenFile;
+use crate::session::file::SessionFileHandle;
 use crate::session::load::scan_lines;
 
 /// Short lines: the test below reads them some ten thousand times.
@@ -72,10 +72,10 @@ fn cut_and_go_on(
     // A record whose newline alone is missing is complete.
     let only_newline_missing = torn && bytes.get(cut) == Some(&b'\n');
     let complete = newlines + usize::from(only_newline_missing);
-    let Opened { mut log, transcript, bad_lines, .. } = store.open(id).unwrap();
+    let ResumedSession { mut log, transcript, bad_lines, .. } = store.open(id).unwrap();
     assert_eq!(transcript, expected[complete], "at {cut}");
     assert_eq!(bad_lines, u64::from(torn && !only_newline_missing), "at {cut}");
-    assert_eq!(log.append(&user("next")), Saved::Yes);
+    assert_eq!(log.append(&user("next")), SaveOutcome::Yes);
     drop(log);
 
     let after = std::fs::read(&path).unwrap();
@@ -115,7 +115,7 @@ fn ten_thousand_flipped_bytes_and_no_panic() {
         std::fs::write(&path, &damaged).unwrap();
         match store.open(id) {
             Ok(opened) => assert!(opened.bad_lines <= 2 * flips as u64),
-            Err(OpenError::Newer { .. }) => {}
+            Err(SessionOpenError::Newer { .. }) => {}
             Err(other) => panic!("{other}"),
         }
     }
@@ -137,11 +137,11 @@ fn a_second_writer_is_refused_until_the_first_leaves() {
     let id = SessionId::random();
     let mut first = store.create(id);
     first.append(&user("hi"));
-    assert!(matches!(store.open(id), Err(OpenError::InUse(other)) if other == id));
+    assert!(matches!(store.open(id), Err(SessionOpenError::InUse(other)) if other == id));
     assert_eq!(store.read(id).unwrap().transcript.turns, 1, "but it may be looked at");
     drop(first);
     let resumed = store.open(id).unwrap();
-    assert!(matches!(store.open(id), Err(OpenError::InUse(_))));
+    assert!(matches!(store.open(id), Err(SessionOpenError::InUse(_))));
     drop(resumed);
     store.open(id).unwrap();
 }
@@ -153,7 +153,7 @@ fn a_child_being_started_does_not_keep_the_lock() {
     let file = std::fs::File::options().append(true).open(path_of(&store, id)).unwrap();
     // What a child has between fork and exec: the same open file.
     let childs = file.try_clone().unwrap();
-    drop(OpenFile::locked(file, true).unwrap());
+    drop(SessionFileHandle::locked(file, true).unwrap());
     store.open(id).unwrap();
     drop(childs);
 }
@@ -173,7 +173,7 @@ fn a_newer_schema_is_read_and_never_appended_to() {
             format!("{header}\n{}", String::from_utf8(user("hi").to_line().unwrap()).unwrap().trim_end());
         std::fs::write(&path, &content).unwrap();
         let refused = store.open(id).unwrap_err();
-        assert!(matches!(refused, OpenError::Newer { found: 2, .. }), "{refused}");
+        assert!(matches!(refused, SessionOpenError::Newer { found: 2, .. }), "{refused}");
         assert!(refused.to_string().contains("schema 2, this one knows 1"), "{refused}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
         let loaded = store.read(id).unwrap();
@@ -188,9 +188,9 @@ fn a_missing_header_is_tolerated() {
     let id = saved(&store, &[]);
     std::fs::create_dir_all(store.dir()).unwrap();
     std::fs::write(path_of(&store, id), user("hi").to_line().unwrap()).unwrap();
-    let Opened { mut log, transcript, notices, .. } = store.open(id).unwrap();
+    let ResumedSession { mut log, transcript, notices, .. } = store.open(id).unwrap();
     assert_eq!((transcript.turns, transcript.root, notices), (1, None, vec![]));
-    assert_eq!(log.append(&user("on")), Saved::Yes);
+    assert_eq!(log.append(&user("on")), SaveOutcome::Yes);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn damaged_lines_are_counted_told_and_left_where_they_are() {
     content.extend(b"\0\0\0\0\n\n\xff\xfe\n{\"type\":\"mess\n");
     content.extend(user("two").to_line().unwrap());
     std::fs::write(&path, &content).unwrap();
-    let Opened { transcript, notices, bad_lines, .. } = store.open(id).unwrap();
+    let ResumedSession { transcript, notices, bad_lines, .. } = store.open(id).unwrap();
     assert_eq!((transcript.turns, bad_lines), (2, 3), "an empty line is no damage");
     assert_eq!(notices, ["3 damaged lines of this session were skipped; they stay in the file"]);
     assert_eq!(std::fs::read(&path).unwrap(), content);
@@ -275,8 +275,8 @@ fn cut_off_calls_are_answered_in_the_file_once() {
 fn what_is_not_there_or_no_file_is_said_so() {
     let (_base, store) = store();
     let id = SessionId::random();
-    assert!(matches!(store.open(id), Err(OpenError::NotFound(_))));
-    assert!(matches!(store.read(id), Err(OpenError::NotFound(_))));
+    assert!(matches!(store.open(id), Err(SessionOpenError::NotFound(_))));
+    assert!(matches!(store.read(id), Err(SessionOpenError::NotFound(_))));
     std::fs::create_dir_all(path_of(&store, id)).unwrap();
-    assert!(matches!(store.open(id), Err(OpenError::Unreadable { .. })));
+    assert!(matches!(store.open(id), Err(SessionOpenError::Unreadable { .. })));
 }

@@ -12,8 +12,8 @@ use zdx_protocol::display::Gap;
 use zdx_protocol::path_text;
 use zdx_protocol::redact::RedactStream;
 
-use self::progress::Progress;
-use super::order::{Order, Stream};
+use self::progress::OutputProgress;
+use super::order::{OutputStream, StreamOrder};
 use zdx_workspace::spill::{self, SpillError, SpillFile, SpillFolder};
 use zdx_workspace::text::{LIMIT, after_cut, before_cut, decode, first, last};
 
@@ -32,7 +32,7 @@ const LAST_WORD: Duration = Duration::from_millis(100);
 
 /// One stream as a model may see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedStream {
     pub text: String,
     /// All bytes that came, secrets masked, also those not in `text`.
     pub bytes: u64,
@@ -45,13 +45,13 @@ pub struct Captured {
 }
 
 /// A capture and the task that feeds it, which goes on for as long as somebody holds the pipe's other end.
-pub(super) struct Pump {
-    capture: Arc<Mutex<Capture>>,
+pub(super) struct StreamPump {
+    capture: Arc<Mutex<StreamCapture>>,
     task: JoinHandle<()>,
     closed: bool,
 }
 
-impl Pump {
+impl StreamPump {
     /// Returns at the stream's end.
     pub(super) async fn closed(&mut self) {
         if !self.closed {
@@ -61,18 +61,18 @@ impl Pump {
     }
 
     /// What came so far. A stream that is still open goes on into its file, and reports no more progress.
-    pub(super) fn finish(self) -> Captured {
+    pub(super) fn finish(self) -> CapturedStream {
         let mut capture = lock(&self.capture);
         capture.progress = None;
         capture.finish(!self.closed)
     }
 }
 
-fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
+fn lock(capture: &Mutex<StreamCapture>) -> MutexGuard<'_, StreamCapture> {
     capture.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) struct Capture {
+pub(super) struct StreamCapture {
     /// Everything up to the limit; the first part of it once more came.
     head: Vec<u8>,
     /// The end, once there is more than the limit.
@@ -81,22 +81,22 @@ pub(super) struct Capture {
     /// Newlines, as far as anybody looked.
     newlines: usize,
     nul: bool,
-    spill: Spill,
+    spill: SpillSink,
     mask: RedactStream,
-    progress: Option<Progress>,
+    progress: Option<OutputProgress>,
     /// Where its lines stand among those of the other stream.
-    order: (Order, Stream),
+    order: (StreamOrder, OutputStream),
 }
 
-impl Capture {
+impl StreamCapture {
     /// Starts reading.
     pub(super) fn pump(
         mut from: impl AsyncRead + Unpin + Send + 'static,
-        spill: Spill,
+        spill: SpillSink,
         mask: RedactStream,
         progress: Option<mpsc::Sender<String>>,
-        order: (Order, Stream),
-    ) -> Pump {
+        order: (StreamOrder, OutputStream),
+    ) -> StreamPump {
         let capture = Arc::new(Mutex::new(Self::new(spill, mask, progress, order)));
         let fed = Arc::clone(&capture);
         let task = tokio::spawn(async move {
@@ -109,23 +109,23 @@ impl Capture {
             let rest = {
                 let mut capture = lock(&fed);
                 capture.flush();
-                capture.progress.take().and_then(Progress::finish)
+                capture.progress.take().and_then(OutputProgress::finish)
             };
             // Nothing more comes: now there is time to have the end told, to whoever still listens.
             if let Some((to, rest)) = rest {
                 let _ = tokio::time::timeout(LAST_WORD, to.send(rest)).await;
             }
         });
-        Pump { capture, task, closed: false }
+        StreamPump { capture, task, closed: false }
     }
 
     fn new(
-        spill: Spill,
+        spill: SpillSink,
         mask: RedactStream,
         progress: Option<mpsc::Sender<String>>,
-        order: (Order, Stream),
+        order: (StreamOrder, OutputStream),
     ) -> Self {
-        let progress = progress.map(|to| Progress::new(to, mask.redactor()));
+        let progress = progress.map(|to| OutputProgress::new(to, mask.redactor()));
         let (head, tail) = (Vec::new(), Vec::new());
         Self { head, tail, total: 0, newlines: 0, nul: false, spill, mask, progress, order }
     }
@@ -180,7 +180,7 @@ impl Capture {
         }
     }
 
-    fn finish(&mut self, open: bool) -> Captured {
+    fn finish(&mut self, open: bool) -> CapturedStream {
         self.flush();
         let whole =
             (self.total <= LIMIT as u64).then(|| decode(&self.head)).filter(|text| text.len() <= LIMIT);
@@ -188,7 +188,7 @@ impl Capture {
         if (truncated || open) && self.total <= LIMIT as u64 {
             self.spill.open(&self.head);
         }
-        Captured {
+        CapturedStream {
             text: whole.unwrap_or_else(|| self.cut()),
             bytes: self.total,
             truncated,
@@ -207,13 +207,13 @@ impl Capture {
         let tail = &tail[tail.len().saturating_sub(TAIL)..];
         let missing = self.total - (head.len() + tail.len()) as u64;
         let whole = match &self.spill {
-            Spill::File(file) if self.total > SPILL_LIMIT => {
+            SpillSink::File(file) if self.total > SPILL_LIMIT => {
                 let path = path_text::encode(&file.path);
                 format!("; the first {} MiB are in {path}", SPILL_LIMIT / (1024 * 1024))
             }
-            Spill::File(file) => format!("; the whole is in {}", path_text::encode(&file.path)),
-            Spill::Full => format!("; {}", spill::full_note()),
-            Spill::None | Spill::Waiting { .. } => String::new(),
+            SpillSink::File(file) => format!("; the whole is in {}", path_text::encode(&file.path)),
+            SpillSink::Full => format!("; {}", spill::full_note()),
+            SpillSink::None | SpillSink::Waiting { .. } => String::new(),
         };
         let (head, tail) = (decode(before_cut(head)), decode(after_cut(tail)));
         let shown = head.matches('\n').count() + tail.matches('\n').count();
@@ -230,7 +230,7 @@ fn newlines(bytes: &[u8]) -> usize {
 }
 
 /// The file for output that is too long; made only when needed.
-pub(super) enum Spill {
+pub(super) enum SpillSink {
     None,
     Waiting {
         folder: SpillFolder,
@@ -241,7 +241,7 @@ pub(super) enum Spill {
     Full,
 }
 
-impl Spill {
+impl SpillSink {
     pub(super) fn new(folder: Option<&SpillFolder>, id: &str, stream: &str) -> Self {
         let Some(folder) = folder else { return Self::None };
         Self::Waiting { folder: folder.clone(), name: spill::name(id, stream) }

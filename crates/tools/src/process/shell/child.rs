@@ -14,8 +14,8 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::supervised::Supervised;
-use super::{End, Shell, ShellError};
+use super::supervised::SupervisedFamily;
+use super::{CommandEnd, Shell, ShellError};
 
 pub struct ChildSpec {
     /// Run as it is, no shell between. Without a slash it is looked for in the `PATH` that the child gets.
@@ -28,22 +28,22 @@ pub struct ChildSpec {
 
 /// A running program with its streams. Take it apart to give them to several tasks; whoever holds `process` then is the
 /// one to stop it.
-pub struct Child {
+pub struct RunningProgram {
     pub stdin: ChildStdin,
     pub stdout: ChildStdout,
     pub stderr: ChildStderr,
     pub process: ChildProcess,
 }
 
-impl Child {
+impl RunningProgram {
     /// See `ChildProcess::wait`.
-    pub async fn wait(&mut self) -> End {
+    pub async fn wait(&mut self) -> CommandEnd {
         self.process.wait().await
     }
 
     /// Closes its standard input and then does as `ChildProcess::stop`. What it still says is read and dropped, so that
     /// no full pipe keeps it from ending.
-    pub async fn stop(self, grace: Duration) -> End {
+    pub async fn stop(self, grace: Duration) -> CommandEnd {
         let Self { stdin, stdout, stderr, process } = self;
         drop(stdin);
         tokio::select! {
@@ -60,7 +60,7 @@ async fn discard(mut stream: impl AsyncRead + Unpin) {
 /// A program and everything it started, all of which goes when this is dropped.
 pub struct ChildProcess {
     pid: u32,
-    end: watch::Receiver<Option<End>>,
+    end: watch::Receiver<Option<CommandEnd>>,
     stop: DropGuard,
     /// Holds the supervisor, so that a child is cared for also while nobody waits for it.
     task: JoinHandle<()>,
@@ -68,7 +68,7 @@ pub struct ChildProcess {
 
 impl ChildProcess {
     /// Returns when the program runs; given up before that, the start is undone.
-    async fn start(supervised: Supervised, arguments: Vec<OsString>) -> Result<Self, ShellError> {
+    async fn start(supervised: SupervisedFamily, arguments: Vec<OsString>) -> Result<Self, ShellError> {
         let (begun, begins) = oneshot::channel();
         let (ended, end) = watch::channel(None);
         let stop = CancellationToken::new();
@@ -85,7 +85,7 @@ impl ChildProcess {
 
     /// Returns at the end of the program itself, as often as asked. What it left running stays until `stop` or the drop.
     /// A wait that is given up halfway loses nothing.
-    pub async fn wait(&mut self) -> End {
+    pub async fn wait(&mut self) -> CommandEnd {
         match self.end.wait_for(Option::is_some).await {
             Ok(end) => end.unwrap_or(KILLED),
             // The task went with its runtime, and the family with it.
@@ -95,7 +95,7 @@ impl ChildProcess {
 
     /// Gives the program `grace` to end by itself, which most do when their standard input closes: close it first. Then
     /// the whole family is asked to end, and half a second later made to.
-    pub async fn stop(mut self, grace: Duration) -> End {
+    pub async fn stop(mut self, grace: Duration) -> CommandEnd {
         let _ = tokio::time::timeout(grace, self.wait()).await;
         drop(self.stop);
         let _ = self.task.await;
@@ -104,13 +104,13 @@ impl ChildProcess {
 }
 
 /// What is told of a program whose own end nobody saw: when its supervisor was lost, zdx kills what it finds.
-const KILLED: End = End::Signalled(9);
+const KILLED: CommandEnd = CommandEnd::Signalled(9);
 
 async fn attend(
-    mut supervised: Supervised,
+    mut supervised: SupervisedFamily,
     arguments: Vec<OsString>,
     begun: oneshot::Sender<Result<(), ShellError>>,
-    ended: watch::Sender<Option<End>>,
+    ended: watch::Sender<Option<CommandEnd>>,
     stop: CancellationToken,
 ) {
     let begins = tokio::select! {
@@ -147,7 +147,7 @@ fn pipe() -> io::Result<(OwnedFd, ChildStdin)> {
 impl Shell {
     /// Starts a program that stays, and returns once it runs. It ends when stopped or dropped, and with zdx however that
     /// ends.
-    pub async fn spawn(&self, spec: ChildSpec) -> Result<Child, ShellError> {
+    pub async fn spawn(&self, spec: ChildSpec) -> Result<RunningProgram, ShellError> {
         let ChildSpec { program, args, cwd, env: own } = spec;
         let mut arguments = vec![program];
         arguments.extend(args);
@@ -162,6 +162,6 @@ impl Shell {
         let (theirs, stdin) = pipe().map_err(|source| self.not_started(source))?;
         let (supervised, stdout, stderr) = self.supervise(&env, &cwd, theirs)?;
         let process = ChildProcess::start(supervised, arguments).await?;
-        Ok(Child { stdin, stdout, stderr, process })
+        Ok(RunningProgram { stdin, stdout, stderr, process })
     }
 }

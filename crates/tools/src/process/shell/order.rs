@@ -7,26 +7,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MOST: usize = 1_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(super) enum OutputStream {
     Out,
     Err,
 }
 
 /// Lines of `stdout`, then of `stderr`, and so on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Order(Arc<Mutex<Vec<u32>>>);
+pub(super) struct StreamOrder(Arc<Mutex<Vec<u32>>>);
 
-impl Order {
+impl StreamOrder {
     /// So many lines of a stream have ended.
-    pub(super) fn add(&self, stream: Stream, lines: usize) {
+    pub(super) fn add(&self, stream: OutputStream, lines: usize) {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines == 0 || runs.len() > MOST {
             return;
         }
         // The first, third and so on are those of `stdout`.
-        let is_last = !runs.is_empty() && (runs.len() % 2 == 1) == (stream == Stream::Out);
+        let is_last = !runs.is_empty() && (runs.len() % 2 == 1) == (stream == OutputStream::Out);
         if !is_last {
-            if runs.is_empty() && stream == Stream::Err {
+            if runs.is_empty() && stream == OutputStream::Err {
                 runs.push(0);
             }
             runs.push(0);
@@ -49,14 +49,19 @@ mod tests {
 
     #[test]
     fn lines_are_counted_by_turns() {
-        let order = Order::default();
-        for (stream, lines) in
-            [(Stream::Err, 1), (Stream::Err, 2), (Stream::Out, 4), (Stream::Err, 0), (Stream::Out, 1)]
-        {
+        let order = StreamOrder::default();
+        for (stream, lines) in [
+            (OutputStream::Err, 1),
+            (OutputStream::Err, 2),
+            (OutputStream::Out, 4),
+            (OutputStream::Err, 0),
+            (OutputStream::Out, 1),
+        ] {
             order.add(stream, lines);
         }
         assert_eq!(order.runs(), [0, 3, 5]);
-        (0..2 * MOST).for_each(|n| order.add(if n % 2 == 0 { Stream::Err } else { Stream::Out }, 1));
+        (0..2 * MOST)
+            .for_each(|n| order.add(if n % 2 == 0 { OutputStream::Err } else { OutputStream::Out }, 1));
         assert!(order.runs().is_empty(), "it is given up");
         assert!(order.0.lock().unwrap().len() <= MOST + 1);
     }

@@ -15,9 +15,9 @@ use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::super::supervisor::ARGUMENT;
-use super::super::supervisor::message::{self, Status};
-use super::super::supervisor::tree::Family;
-use super::{End, ShellError};
+use super::super::supervisor::message::{self, SupervisorStatus};
+use super::super::supervisor::tree::ProcessFamily;
+use super::{CommandEnd, ShellError};
 
 /// The supervisor's own grace is 500 ms; what it has not done by then zdx does itself.
 const PATIENCE: Duration = Duration::from_millis(1400);
@@ -26,7 +26,7 @@ const LAST_BREATH: Duration = Duration::from_millis(100);
 /// Rounds, 10 ms apart, in which zdx looks for the family of a supervisor that did not answer.
 const ROUNDS: usize = 30;
 
-pub(super) struct Supervised {
+pub(super) struct SupervisedFamily {
     control: UnixStream,
     /// Came over the socket and was not asked for yet.
     heard: Vec<u8>,
@@ -35,7 +35,7 @@ pub(super) struct Supervised {
     pid: u32,
 }
 
-impl Supervised {
+impl SupervisedFamily {
     /// The program that it will `begin` gets this standard input.
     pub(super) fn start(
         program: &Path,
@@ -76,27 +76,29 @@ impl Supervised {
             self.status().await
         };
         match answer.await {
-            Ok(Status::Started) => Ok(()),
-            Ok(Status::NotStarted(errno)) => {
+            Ok(SupervisorStatus::Started) => Ok(()),
+            Ok(SupervisorStatus::NotStarted(errno)) => {
                 let program = arguments.first().map(|program| program.as_ref().into()).unwrap_or_default();
                 Err(ShellError::Start { program, source: io::Error::from_raw_os_error(errno) })
             }
-            Ok(Status::Exited { .. } | Status::Signalled { .. }) | Err(_) => Err(ShellError::Lost),
+            Ok(SupervisorStatus::Exited { .. } | SupervisorStatus::Signalled { .. }) | Err(_) => {
+                Err(ShellError::Lost)
+            }
         }
     }
 
     /// How the program ended, and whether something it started still runs.
-    pub(super) async fn ended(&mut self) -> Result<(End, bool), ShellError> {
+    pub(super) async fn ended(&mut self) -> Result<(CommandEnd, bool), ShellError> {
         let status = self.status().await.ok();
         status.and_then(end).ok_or(ShellError::Lost)
     }
 
     /// As `ended`, if that was told already.
-    pub(super) fn told(&mut self) -> Option<(End, bool)> {
+    pub(super) fn told(&mut self) -> Option<(CommandEnd, bool)> {
         self.next().and_then(end)
     }
 
-    async fn status(&mut self) -> io::Result<Status> {
+    async fn status(&mut self) -> io::Result<SupervisorStatus> {
         loop {
             if let Some(status) = self.next() {
                 return Ok(status);
@@ -107,10 +109,10 @@ impl Supervised {
         }
     }
 
-    fn next(&mut self) -> Option<Status> {
+    fn next(&mut self) -> Option<SupervisorStatus> {
         let status = *self.heard.first_chunk()?;
         self.heard.drain(..status.len());
-        Status::decode(status)
+        SupervisorStatus::decode(status)
     }
 
     /// May be given up at any time: what came is kept.
@@ -160,17 +162,17 @@ impl Supervised {
     }
 }
 
-fn end(status: Status) -> Option<(End, bool)> {
+fn end(status: SupervisorStatus) -> Option<(CommandEnd, bool)> {
     match status {
-        Status::Exited { code, more } => Some((End::Exited(code), more)),
-        Status::Signalled { signal, more } => Some((End::Signalled(signal), more)),
-        Status::Started | Status::NotStarted(_) => None,
+        SupervisorStatus::Exited { code, more } => Some((CommandEnd::Exited(code), more)),
+        SupervisorStatus::Signalled { signal, more } => Some((CommandEnd::Signalled(signal), more)),
+        SupervisorStatus::Started | SupervisorStatus::NotStarted(_) => None,
     }
 }
 
 /// For supervisors that cannot do it themselves any more.
 fn put_down(supervisor: Pid) {
-    let family = Family { supervisor, leader: None };
+    let family = ProcessFamily { supervisor, leader: None };
     for _ in 0..ROUNDS {
         if family.kill() {
             break;

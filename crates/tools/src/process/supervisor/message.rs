@@ -73,7 +73,7 @@ pub fn read_arguments(mut from: impl Read) -> io::Result<Vec<OsString>> {
 
 /// How a program fares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum SupervisorStatus {
     Started,
     /// With the system's error number.
     NotStarted(i32),
@@ -87,7 +87,7 @@ pub enum Status {
     },
 }
 
-impl Status {
+impl SupervisorStatus {
     pub const SIZE: usize = 6;
 
     pub fn of(status: WaitStatus, more: bool) -> Self {
@@ -128,15 +128,15 @@ mod tests {
     #[test]
     fn a_status_survives_the_socket() {
         for status in [
-            Status::Started,
-            Status::NotStarted(2),
-            Status::Exited { code: 0, more: false },
-            Status::Exited { code: 255, more: true },
-            Status::Signalled { signal: 9, more: true },
+            SupervisorStatus::Started,
+            SupervisorStatus::NotStarted(2),
+            SupervisorStatus::Exited { code: 0, more: false },
+            SupervisorStatus::Exited { code: 255, more: true },
+            SupervisorStatus::Signalled { signal: 9, more: true },
         ] {
-            assert_eq!(Status::decode(status.encode()), Some(status));
+            assert_eq!(SupervisorStatus::decode(status.encode()), Some(status));
         }
-        assert_eq!(Status::decode([b'?'; Status::SIZE]), None);
+        assert_eq!(SupervisorStatus::decode([b'?'; SupervisorStatus::SIZE]), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal};
 
 /// One command's processes.
 #[derive(Clone, Copy)]
-pub struct Family {
+pub struct ProcessFamily {
     pub supervisor: Pid,
     /// Leader of the command's group; unknown outside the supervisor. Read only where no process table can be.
     #[cfg_attr(target_os = "linux", expect(dead_code))]
@@ -18,7 +18,7 @@ pub struct Family {
 }
 
 #[cfg(target_os = "linux")]
-impl Family {
+impl ProcessFamily {
     pub fn signal(self, signal: Signal) {
         for pid in self.members() {
             // Gone already, or not ours to signal (a setuid child): nothing more can be done.
@@ -56,7 +56,7 @@ impl Family {
         for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
             let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
             let Ok(stat) = std::fs::read(process.path().join("stat")) else { continue };
-            let Some(Stat { dead: false, parent, session }) = Stat::parse(&stat) else { continue };
+            let Some(ProcStat { dead: false, parent, session }) = ProcStat::parse(&stat) else { continue };
             children.entry(parent).or_default().push(pid);
             if session == own && seen.insert(pid) {
                 found.push(pid);
@@ -78,7 +78,7 @@ impl Family {
 
 /// No process table to read: the program's group stands for the family.
 #[cfg(not(target_os = "linux"))]
-impl Family {
+impl ProcessFamily {
     pub fn signal(self, signal: Signal) {
         if let Some(leader) = self.leader {
             let _ = rustix::process::kill_process_group(leader, signal);
@@ -92,14 +92,14 @@ impl Family {
 
 #[cfg(target_os = "linux")]
 #[derive(Debug, PartialEq, Eq)]
-struct Stat {
+struct ProcStat {
     dead: bool,
     parent: i32,
     session: i32,
 }
 
 #[cfg(target_os = "linux")]
-impl Stat {
+impl ProcStat {
     /// `pid (name) state ppid pgrp session …`; the name may hold anything, so the last `)` counts.
     fn parse(stat: &[u8]) -> Option<Self> {
         let end = stat.iter().rposition(|&byte| byte == b')')?;
@@ -119,16 +119,19 @@ mod tests {
     #[test]
     fn a_process_name_cannot_forge_its_parent() {
         let stat = b"77 (evil) Z 1 1 1) S 12 34 56 0 -1 4194560";
-        assert_eq!(Stat::parse(stat), Some(Stat { dead: false, parent: 12, session: 56 }));
-        assert_eq!(Stat::parse(b"77 (x) Z 12 34 56 0"), Some(Stat { dead: true, parent: 12, session: 56 }));
-        assert_eq!(Stat::parse(b"nonsense"), None);
+        assert_eq!(ProcStat::parse(stat), Some(ProcStat { dead: false, parent: 12, session: 56 }));
+        assert_eq!(
+            ProcStat::parse(b"77 (x) Z 12 34 56 0"),
+            Some(ProcStat { dead: true, parent: 12, session: 56 })
+        );
+        assert_eq!(ProcStat::parse(b"nonsense"), None);
     }
 
     #[test]
     fn a_child_is_family_and_a_stranger_is_not() {
         let mut child = std::process::Command::new("/bin/sleep").arg("60").spawn().unwrap();
         let pid = Pid::from_child(&child);
-        let mine = Family { supervisor: rustix::process::getpid(), leader: None }.members();
+        let mine = ProcessFamily { supervisor: rustix::process::getpid(), leader: None }.members();
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(mine.contains(&pid));

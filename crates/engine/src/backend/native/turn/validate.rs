@@ -16,7 +16,7 @@ use crate::call::TurnIo;
 use crate::call::command::{NotRun, Wanted, ending, report, run_gated};
 use crate::session_check::SessionCheck;
 use zdx_config::Config;
-use zdx_tools::{CommandOutput, End, changed_since};
+use zdx_tools::{CommandEnd, CommandOutput, changed_since};
 
 /// What a failing command may tell the model.
 const REPORT_LIMIT: usize = 8 << 10;
@@ -177,21 +177,23 @@ impl Validation {
             }
         };
         match output.end {
-            End::Exited(0) => {
+            CommandEnd::Exited(0) => {
                 tell(CheckResult::Passed).await;
                 Check::Passed
             }
-            End::Cancelled => Check::Interrupted,
+            CommandEnd::Cancelled => Check::Interrupted,
             // Neither the command nor the program behind it is there: nothing a model should mend.
-            End::Exited(126 | 127) => {
+            CommandEnd::Exited(126 | 127) => {
                 tell(CheckResult::NotRun { why: format!("{command} cannot be run here") }).await;
                 Check::Skipped
             }
-            End::Exited(_) | End::Signalled(_) | End::TimedOut(_) if failures >= self.attempts => {
+            CommandEnd::Exited(_) | CommandEnd::Signalled(_) | CommandEnd::TimedOut(_)
+                if failures >= self.attempts =>
+            {
                 tell(CheckResult::GivenUp).await;
                 Check::GivenUp(Red::new(command, &output))
             }
-            End::Exited(_) | End::Signalled(_) | End::TimedOut(_) => {
+            CommandEnd::Exited(_) | CommandEnd::Signalled(_) | CommandEnd::TimedOut(_) => {
                 tell(CheckResult::Failed).await;
                 let text = format!(
                     "Your changes were checked and the check failed. Mend what is wrong, then finish.\n{}",

@@ -12,7 +12,7 @@ use zdx_workspace::text::{after_cut, decode, unfinished};
 /// What one piece carries at most, and what is held back of what nobody took yet.
 const PIECE: usize = 8 * 1024;
 
-pub(super) struct Progress {
+pub(super) struct OutputProgress {
     to: mpsc::Sender<String>,
     /// The end of what came and is not told yet, at most a piece of it when nobody listens.
     waiting: Vec<u8>,
@@ -24,7 +24,7 @@ pub(super) struct Progress {
     mask: LiveMask,
 }
 
-impl Progress {
+impl OutputProgress {
     pub(super) fn new(to: mpsc::Sender<String>, redactor: Arc<Redactor>) -> Self {
         Self { to, waiting: Vec::new(), missed: 0, at_margin: true, redactor, mask: LiveMask::default() }
     }
@@ -92,7 +92,7 @@ mod tests {
     fn told(queue: usize, chunks: &[&[u8]]) -> String {
         let (to, mut from) = mpsc::channel(queue);
         let redactor = Arc::new(Redactor::new(["planted-secret"]).unwrap());
-        let mut progress = Progress::new(to, redactor);
+        let mut progress = OutputProgress::new(to, redactor);
         chunks.iter().for_each(|chunk| progress.push(chunk));
         let rest = progress.finish();
         let mut all = String::new();

@@ -10,10 +10,10 @@ fn redactor() -> Arc<Redactor> {
     Arc::new(Redactor::new([SECRET]).unwrap())
 }
 
-fn captured(chunks: &[&[u8]], dir: Option<&Path>) -> Captured {
+fn captured(chunks: &[&[u8]], dir: Option<&Path>) -> CapturedStream {
     let mask = RedactStream::new(redactor());
-    let spill = Spill::new(dir.map(SpillFolder::new).as_ref(), "call 1/..", "stdout");
-    let mut capture = Capture::new(spill, mask, None, (Order::default(), Stream::Out));
+    let spill = SpillSink::new(dir.map(SpillFolder::new).as_ref(), "call 1/..", "stdout");
+    let mut capture = StreamCapture::new(spill, mask, None, (StreamOrder::default(), OutputStream::Out));
     for chunk in chunks {
         capture.push(chunk);
     }
@@ -24,7 +24,7 @@ fn captured(chunks: &[&[u8]], dir: Option<&Path>) -> Captured {
 fn short_output_is_whole_and_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let captured = captured(&[b"one\n", b"two\n"], Some(dir.path()));
-    assert_eq!(captured, Captured { text: "one\ntwo\n".into(), bytes: 8, ..Captured::default() });
+    assert_eq!(captured, CapturedStream { text: "one\ntwo\n".into(), bytes: 8, ..CapturedStream::default() });
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -109,7 +109,7 @@ fn the_file_is_capped_and_says_so() {
 #[test]
 fn progress_holds_back_half_a_character_and_drops_when_nobody_reads() {
     let (to, mut from) = mpsc::channel(2);
-    let mut progress = Progress::new(to, redactor());
+    let mut progress = OutputProgress::new(to, redactor());
     for byte in "a€".as_bytes() {
         progress.push(&[*byte]);
     }
