@@ -20,7 +20,7 @@ use crate::path_text;
 use crate::policy::{Approval, Decision};
 pub use crate::time::{millis, now, stamp, written};
 use crate::todo::Todo;
-use crate::tool::{CallKind, Signature, ToolOutput};
+use crate::tool::{CallKind, CallOrigin, Signature, ToolOutput};
 
 pub use kept::{Asked, Beside, Checked, Noted, Shell, ShellEnd, TaskAnswer, TaskCalls, TurnEnd};
 
@@ -32,13 +32,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub enum Record {
     Meta(Meta),
     Message(Message),
-    ToolUse(ToolUse),
-    ToolResult(ToolResult),
     Remote(Remote),
-    RemoteUse(ToolUse),
-    RemoteResult(ToolResult),
-    CheckUse(ToolUse),
-    CheckResult(ToolResult),
     Checked(Checked),
     Asked(Asked),
     Noted(Noted),
@@ -62,6 +56,12 @@ pub enum Record {
     Compaction(Box<Compaction>),
     Prune(Prune),
     Cut(Cut),
+    /// Written as `tool_use`, `remote_use` or `check_use`, by its origin.
+    #[serde(untagged)]
+    ToolUse(ToolUse),
+    /// Written as `tool_result`, `remote_result` or `check_result`, by its origin.
+    #[serde(untagged)]
+    ToolResult(ToolResult),
     #[serde(untagged)]
     Unknown(UnknownRecord),
 }
@@ -130,8 +130,54 @@ impl Message {
     }
 }
 
+/// Origin of a recorded call. A model reads only its own calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolUseOrigin {
+    Model,
+    /// Run by another agent's program; shown to the user only.
+    Remote,
+    /// The command that checks the work of a turn.
+    Check,
+}
+
+impl From<ToolUseOrigin> for CallOrigin {
+    fn from(origin: ToolUseOrigin) -> Self {
+        match origin {
+            ToolUseOrigin::Model => Self::Model,
+            ToolUseOrigin::Remote => Self::Remote,
+            ToolUseOrigin::Check => Self::Check,
+        }
+    }
+}
+
+/// The `type` of a call's line.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ToolUseOrigin")]
+enum ToolUseType {
+    #[serde(rename = "tool_use")]
+    Model,
+    #[serde(rename = "remote_use")]
+    Remote,
+    #[serde(rename = "check_use")]
+    Check,
+}
+
+/// The `type` of a result's line.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ToolUseOrigin")]
+enum ToolResultType {
+    #[serde(rename = "tool_result")]
+    Model,
+    #[serde(rename = "remote_result")]
+    Remote,
+    #[serde(rename = "check_result")]
+    Check,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse {
+    #[serde(rename = "type", with = "ToolUseType")]
+    pub origin: ToolUseOrigin,
     pub id: String,
     pub name: String,
     pub input: Value,
@@ -147,6 +193,8 @@ pub struct ToolUse {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
+    #[serde(rename = "type", with = "ToolResultType")]
+    pub origin: ToolUseOrigin,
     pub tool_use_id: String,
     pub output: ToolOutput,
     pub ok: bool,
@@ -165,8 +213,32 @@ pub struct ToolResult {
     pub ts: Timestamp,
 }
 
-/// From here on another agent answers, in a session of its own. What it calls is `remote_use` and `remote_result`: shown, and
-/// no part of what a model is sent.
+impl ToolUse {
+    /// A model's call with well-formed arguments.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, input: Value, ts: Timestamp) -> Self {
+        let (id, name, origin) = (id.into(), name.into(), ToolUseOrigin::Model);
+        Self { origin, id, name, input, raw: None, signature: None, ts }
+    }
+}
+
+impl ToolResult {
+    /// The result of a model's call, with nothing recorded beside it.
+    pub fn new(call: impl Into<String>, output: ToolOutput, ts: Timestamp) -> Self {
+        Self {
+            origin: ToolUseOrigin::Model,
+            tool_use_id: call.into(),
+            ok: output.is_ok(),
+            output,
+            diff: None,
+            duration_ms: None,
+            reads: None,
+            beside: None,
+            ts,
+        }
+    }
+}
+
+/// From here on another agent answers, in a session of its own. Its calls have the origin [`ToolUseOrigin::Remote`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remote {
     pub agent: String,
@@ -361,13 +433,9 @@ impl Record {
         match kind(line)?.as_ref() {
             "meta" => read(line, Self::Meta),
             "message" => read(line, Self::Message),
-            "tool_use" => read(line, Self::ToolUse),
-            "tool_result" => read(line, Self::ToolResult),
+            "tool_use" | "remote_use" | "check_use" => read(line, Self::ToolUse),
+            "tool_result" | "remote_result" | "check_result" => read(line, Self::ToolResult),
             "remote" => read(line, Self::Remote),
-            "remote_use" => read(line, Self::RemoteUse),
-            "remote_result" => read(line, Self::RemoteResult),
-            "check_use" => read(line, Self::CheckUse),
-            "check_result" => read(line, Self::CheckResult),
             "checked" => read(line, Self::Checked),
             "asked" => read(line, Self::Asked),
             "noted" => read(line, Self::Noted),
@@ -403,10 +471,6 @@ impl Record {
             | Self::ToolUse(ToolUse { ts, .. })
             | Self::ToolResult(ToolResult { ts, .. })
             | Self::Remote(Remote { ts, .. })
-            | Self::RemoteUse(ToolUse { ts, .. })
-            | Self::RemoteResult(ToolResult { ts, .. })
-            | Self::CheckUse(ToolUse { ts, .. })
-            | Self::CheckResult(ToolResult { ts, .. })
             | Self::Checked(Checked { ts, .. })
             | Self::Asked(Asked { ts, .. })
             | Self::Noted(Noted { ts, .. })

@@ -10,7 +10,6 @@ use crate::conversation::{Part, Role, Usage};
 use crate::event::{Event, NoticeLevel, Outcome, TurnSummary};
 use crate::policy::RequestId;
 use crate::record::{Record, ToolResult, ToolUse, TurnEnd, UsageRecord};
-use crate::tool::CallOrigin;
 use crate::transcript::{Entries, Entry, Place, Turns, of_output, of_value};
 
 /// What is kept to be told again, in bytes; beyond it the earliest turns go.
@@ -98,10 +97,6 @@ impl Retold {
             Record::Message(_)
             | Record::ToolUse(_)
             | Record::ToolResult(_)
-            | Record::RemoteUse(_)
-            | Record::RemoteResult(_)
-            | Record::CheckUse(_)
-            | Record::CheckResult(_)
             | Record::Reasoning(_)
             | Record::Interrupted(_)
             | Record::Error(_) => (record.ts(), Usage::default()),
@@ -279,12 +274,8 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             let bytes = reasoning.text.len();
             weighed(Event::ReasoningFinal(reasoning), bytes)
         }
-        Entry::Call(call) => Some(requested(call, CallOrigin::Model)),
-        Entry::Result { call, result } => Some(finished(call, result, CallOrigin::Model)),
-        Entry::RemoteCall(call) => Some(requested(call, CallOrigin::Remote)),
-        Entry::RemoteResult { call, result } => Some(finished(call, result, CallOrigin::Remote)),
-        Entry::CheckCall(call) => Some(requested(call, CallOrigin::Check)),
-        Entry::CheckEnded { call, result } => Some(finished(call, result, CallOrigin::Check)),
+        Entry::Call(call) => Some(requested(call)),
+        Entry::Result { call, result } => Some(finished(call, result)),
         Entry::Checked(checked) => weighed(Event::Checked(checked), 0),
         Entry::Noted(noted) => {
             weighed(Event::Notice { level: noted.level, message: noted.message, kept: true }, 0)
@@ -351,18 +342,19 @@ fn kept(compaction: &Compaction, turn: u32) -> Vec<(Event, usize)> {
     told
 }
 
-fn requested(call: ToolUse, origin: CallOrigin) -> (Event, usize) {
-    let ToolUse { id, name, input, raw, .. } = call;
+fn requested(call: ToolUse) -> (Event, usize) {
+    let ToolUse { origin, id, name, input, raw, .. } = call;
+    let origin = origin.into();
     let bytes = of_value(&input) + raw.as_ref().map_or(0, String::len);
     (Event::ToolRequested { id, name, input, raw, signature: None, origin, parent: None }, bytes)
 }
 
-fn finished(call: Option<ToolUse>, result: ToolResult, origin: CallOrigin) -> (Event, usize) {
+fn finished(call: Option<ToolUse>, result: ToolResult) -> (Event, usize) {
     let bytes = of_output(&result.output) + result.diff.as_ref().map_or(0, String::len);
     let event = Event::ToolFinished {
         id: result.tool_use_id,
         name: call.map_or_else(|| "tool".to_owned(), |call| call.name),
-        origin,
+        origin: result.origin.into(),
         result: result.output,
         diff: result.diff,
         duration_ms: result.duration_ms.unwrap_or_default(),

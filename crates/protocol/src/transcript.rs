@@ -17,7 +17,7 @@ use crate::code::ToolCode;
 use crate::compaction::Compaction;
 use crate::conversation::{Message, Part, Role, Usage};
 use crate::policy::{Approval, Decision, GrantScope, Granting};
-use crate::record::{self, Record};
+use crate::record::{self, Record, ToolUseOrigin};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
 
@@ -114,8 +114,16 @@ impl Transcript {
                 }
             }
             Entry::Thought(reasoning) => self.push_answer(Part::Reasoning(Box::new(reasoning))),
-            Entry::Call(call) => self.apply_call(call),
-            Entry::Result { result, .. } => self.apply_result(result.tool_use_id, result.output),
+            Entry::Call(call) => match call.origin {
+                ToolUseOrigin::Model => self.apply_call(call),
+                ToolUseOrigin::Check => self.mark_check(),
+                ToolUseOrigin::Remote => {}
+            },
+            Entry::Result { result, .. } => {
+                if result.origin == ToolUseOrigin::Model {
+                    self.apply_result(result.tool_use_id, result.output);
+                }
+            }
             Entry::Model(model) => {
                 // Another model counts in other tokens.
                 self.size.reported = None;
@@ -162,16 +170,9 @@ impl Transcript {
                 self.grants.extend(path.to_str().map(|path| Granting::Folder(path).spelled()));
             }
             Entry::Revoked(grant) => self.grants.retain(|known| *known != grant),
-            Entry::CheckCall(_) => self.mark_check(),
             Entry::Checked(checked) => self.checks.note_checked(&checked),
             Entry::Ended(end) => self.checks.note_turn_end(end.outcome),
-            Entry::RemoteCall(_)
-            | Entry::RemoteResult { .. }
-            | Entry::CheckEnded { .. }
-            | Entry::Noted(_)
-            | Entry::Interrupted
-            | Entry::Error(_)
-            | Entry::Unknown(_) => {}
+            Entry::Noted(_) | Entry::Interrupted | Entry::Error(_) | Entry::Unknown(_) => {}
         }
     }
 
@@ -192,16 +193,7 @@ impl Transcript {
     /// returned so that the caller can save them; apply them to take effect.
     pub fn interrupted_results(&self, ts: Timestamp) -> Vec<Record> {
         let result = |(at, id): (usize, &String)| {
-            Record::ToolResult(record::ToolResult {
-                tool_use_id: id.clone(),
-                output: cut_off(self.never_ran(at)),
-                ok: false,
-                diff: None,
-                duration_ms: None,
-                reads: None,
-                beside: None,
-                ts,
-            })
+            Record::ToolResult(record::ToolResult::new(id, cut_off(self.never_ran(at)), ts))
         };
         self.open_calls.iter().enumerate().map(result).collect()
     }

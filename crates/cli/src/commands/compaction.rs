@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use zdx_protocol::compaction::{Author, Compaction, Trigger};
 use zdx_protocol::display::format::{count, size};
 use zdx_protocol::display::{context, json_safe, labels, plain};
-use zdx_protocol::record::{self, Prune};
+use zdx_protocol::record::{self, Prune, ToolUseOrigin};
 use zdx_protocol::transcript::Entry;
 use zdx_protocol::{Record, TodoStatus};
 
@@ -52,7 +52,7 @@ struct Account {
 impl Account {
     fn note(&mut self, entry: Entry) {
         match entry {
-            Entry::Call(call) => {
+            Entry::Call(call) if call.origin == ToolUseOrigin::Model => {
                 self.calls.insert(call.id, labels::call(&call.name, &call.input));
             }
             Entry::Pruned(prune) => {
@@ -73,12 +73,9 @@ impl Account {
             | Entry::Ran { .. }
             | Entry::Thought(_)
             | Entry::Result { .. }
-            | Entry::RemoteCall(_)
-            | Entry::RemoteResult { .. }
+            | Entry::Call(_)
             | Entry::Remote(_)
             | Entry::Cut(_)
-            | Entry::CheckCall(_)
-            | Entry::CheckEnded { .. }
             | Entry::Checked(_)
             | Entry::Asked(_)
             | Entry::Noted(_)

@@ -57,25 +57,9 @@ mod tests {
     fn step(transcript: &mut Transcript, n: usize, name: &str, bytes: usize) {
         let (id, ts) = (format!("c{n}"), record::now());
         let input = json!({ "name": "x" });
-        transcript.absorb(Record::ToolUse(record::ToolUse {
-            id: id.clone(),
-            name: name.to_owned(),
-            input,
-            raw: None,
-            signature: None,
-            ts,
-        }));
+        transcript.absorb(Record::ToolUse(record::ToolUse::new(&id, name, input, ts)));
         let output = ToolOutput::Ok(json!({ "content": "x".repeat(bytes) }));
-        transcript.absorb(Record::ToolResult(record::ToolResult {
-            tool_use_id: id,
-            output,
-            ok: true,
-            diff: None,
-            duration_ms: None,
-            reads: None,
-            beside: None,
-            ts,
-        }));
+        transcript.absorb(Record::ToolResult(record::ToolResult::new(id, output, ts)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use zdx_protocol::Record;
+use zdx_protocol::record::ToolUseOrigin;
 use zdx_protocol::transcript::{Entries, Entry};
 
 use super::left::{TICK, ran, was_run};
@@ -43,9 +44,12 @@ impl Times {
         while let Some(entry) = self.entries.next() {
             let took = match &entry {
                 Entry::Ran { shell, .. } if ran(&entry) => shell.duration_ms,
-                Entry::Result { result, .. } if ran(&entry) => result.duration_ms,
-                Entry::CheckEnded { result, .. } if was_run(&result.output) => result.duration_ms,
-                // What another agent does itself need be no command.
+                Entry::Result { result, .. } => match result.origin {
+                    ToolUseOrigin::Model if ran(&entry) => result.duration_ms,
+                    ToolUseOrigin::Check if was_run(&result.output) => result.duration_ms,
+                    // What another agent does itself need be no command.
+                    _ => None,
+                },
                 _ => None,
             };
             if let Some((ended, took)) = ts.zip(took) {
@@ -77,17 +81,11 @@ mod tests {
         let mut times = Times::default();
         let mut call = |name: &str, end: i64, output: ToolOutput| {
             let (id, input) = (format!("{name}{end}"), json!({}));
-            let (name, ts) = (name.to_owned(), at(end - 60));
-            let asked = record::ToolUse { id: id.clone(), name, input, raw: None, signature: None, ts };
+            let ts = at(end - 60);
+            let asked = record::ToolUse::new(&id, name, input, ts);
             let ended = record::ToolResult {
-                tool_use_id: id,
-                ok: output.is_ok(),
-                output,
-                diff: None,
                 duration_ms: Some(5_000),
-                reads: None,
-                beside: None,
-                ts: at(end),
+                ..record::ToolResult::new(id, output, at(end))
             };
             times.note(Record::ToolUse(asked));
             times.note(Record::ToolResult(ended));

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use zdx_protocol::facts::{self, Touches};
-use zdx_protocol::record::{Shell, ShellEnd, ToolUse};
+use zdx_protocol::record::{Shell, ShellEnd, ToolUse, ToolUseOrigin};
 use zdx_protocol::transcript::{Entries, Entry, Turns};
 use zdx_protocol::{Record, Todo, TodoStatus, ToolOutput, path_text};
 
@@ -74,7 +74,7 @@ impl SessionDigest {
             Entry::Prompt { text } => self.begin(&text),
             Entry::Said { text, .. } => self.answer(&text),
             Entry::Ran { shell, .. } => self.ran(shell),
-            Entry::Result { call: Some(call), result } | Entry::RemoteResult { call: Some(call), result } => {
+            Entry::Result { call: Some(call), result } if result.origin != ToolUseOrigin::Check => {
                 self.result(&call, &result.output)
             }
             Entry::FileChanged(record) => self.touch(record.change.path, true),
@@ -92,14 +92,10 @@ impl SessionDigest {
             | Entry::Reminder { .. }
             | Entry::Thought(_)
             | Entry::Call(_)
-            | Entry::Result { call: None, .. }
+            | Entry::Result { .. }
             | Entry::FileChangeIntended(_)
             | Entry::FileChangeDropped(_)
-            | Entry::RemoteCall(_)
-            | Entry::RemoteResult { call: None, .. }
             | Entry::Remote(_)
-            | Entry::CheckCall(_)
-            | Entry::CheckEnded { .. }
             | Entry::Checked(_)
             | Entry::Asked(_)
             | Entry::Noted(_)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use zdx_protocol::facts::{self, Touches};
+use zdx_protocol::record::ToolUseOrigin;
 use zdx_protocol::transcript::{Entries, Entry, Turns};
 use zdx_protocol::{FileChange, FileState, LeftBehind, Record, ToolCode, ToolOutput, path_text, record};
 
@@ -159,15 +160,18 @@ impl Account {
 pub(super) fn ran(entry: &Entry) -> bool {
     match entry {
         Entry::Ran { shell, .. } => !matches!(shell.end, record::ShellEnd::NotRun { .. }),
-        Entry::Result { call, result } => {
-            let name = call.as_ref().map(|call| call.name.as_str());
-            // An agent may have wanted much and been refused all of it.
-            let task = result.beside.as_ref().and_then(|beside| beside.task);
-            let refused = task.is_some_and(|task| task.denied >= task.calls);
-            name.is_none_or(runs_programs) && was_run(&result.output) && !refused
-        }
-        // Nobody here saw what it did.
-        Entry::RemoteResult { result, .. } => was_run(&result.output),
+        Entry::Result { call, result } => match result.origin {
+            ToolUseOrigin::Model => {
+                let name = call.as_ref().map(|call| call.name.as_str());
+                // An agent may have wanted much and been refused all of it.
+                let task = result.beside.as_ref().and_then(|beside| beside.task);
+                let refused = task.is_some_and(|task| task.denied >= task.calls);
+                name.is_none_or(runs_programs) && was_run(&result.output) && !refused
+            }
+            // Nobody here saw what it did.
+            ToolUseOrigin::Remote => was_run(&result.output),
+            ToolUseOrigin::Check => false,
+        },
         _ => false,
     }
 }

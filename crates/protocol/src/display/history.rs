@@ -33,12 +33,10 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         Entry::Attached { text } | Entry::Said { text, .. } | Entry::Ran { text, .. } => {
             format!("{}\n", text.trim_end_matches('\n'))
         }
-        Entry::Call(call) | Entry::RemoteCall(call) | Entry::CheckCall(call) => {
+        Entry::Call(call) => {
             format!("{}\n", labels::tool_requested(&call.name, &call.input))
         }
-        Entry::Result { call, result }
-        | Entry::RemoteResult { call, result }
-        | Entry::CheckEnded { call, result } => {
+        Entry::Result { call, result } => {
             let (name, input) =
                 call.as_ref().map_or(("tool", &Value::Null), |call| (call.name.as_str(), &call.input));
             let lines = details(name, input, &result.output, result.diff.as_deref(), COLUMNS);
@@ -109,23 +107,10 @@ mod tests {
     fn a_session_reads_as_it_went_without_what_was_for_the_model_alone() {
         let ts = now();
         let said = |role, text: &str| Record::Message(Message::new(role, text, ts));
-        let call = ToolUse {
-            id: "a".into(),
-            name: "bash".into(),
-            input: json!({"command": "ls"}),
-            raw: None,
-            signature: None,
-            ts,
-        };
-        let done = |id: &str| ToolResult {
-            tool_use_id: id.into(),
-            output: ToolOutput::Ok(json!({"exit_code": 0, "stdout": "a.txt\n"})),
-            ok: true,
-            diff: None,
-            duration_ms: None,
-            reads: None,
-            beside: None,
-            ts,
+        let call = ToolUse::new("a", "bash", json!({"command": "ls"}), ts);
+        let done = |id: &str| {
+            let output = ToolOutput::Ok(json!({"exit_code": 0, "stdout": "a.txt\n"}));
+            ToolResult::new(id, output, ts)
         };
         let hidden = Message { hidden: true, ..Message::new(Role::User, "keep a list", ts) };
         let records = [

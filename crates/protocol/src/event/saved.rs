@@ -6,7 +6,7 @@ use super::{Event, Outcome, TurnSummary};
 use crate::code::ErrorKind;
 use crate::compaction::{Compacted, Compaction};
 use crate::conversation::Role;
-use crate::record::{self, Record};
+use crate::record::{self, Record, ToolUseOrigin};
 use crate::tool::CallOrigin;
 
 impl Event {
@@ -49,43 +49,20 @@ impl Event {
             Self::RemoteSession { agent, session } => {
                 Record::Remote(record::Remote { agent: agent.clone(), session: session.clone(), ts })
             }
-            Self::ToolRequested {
-                id,
-                name,
-                input,
-                raw,
-                signature,
-                origin: origin @ (CallOrigin::Model | CallOrigin::Remote | CallOrigin::Check),
-                ..
-            } => {
-                let call = record::ToolUse {
+            Self::ToolRequested { id, name, input, raw, signature, origin, .. } => {
+                Record::ToolUse(record::ToolUse {
+                    origin: recorded(*origin)?,
                     id: id.clone(),
                     name: name.clone(),
                     input: input.clone(),
                     raw: raw.clone(),
                     signature: signature.clone(),
                     ts,
-                };
-                match origin {
-                    CallOrigin::Remote => Record::RemoteUse(call),
-                    CallOrigin::Check => Record::CheckUse(call),
-                    CallOrigin::Model
-                    | CallOrigin::User
-                    | CallOrigin::Command
-                    | CallOrigin::Subagent => Record::ToolUse(call),
-                }
+                })
             }
-            Self::ToolFinished {
-                id,
-                result,
-                diff,
-                duration_ms,
-                reads,
-                beside,
-                origin: origin @ (CallOrigin::Model | CallOrigin::Remote | CallOrigin::Check),
-                ..
-            } => {
-                let result = record::ToolResult {
+            Self::ToolFinished { id, result, diff, duration_ms, reads, beside, origin, .. } => {
+                Record::ToolResult(record::ToolResult {
+                    origin: recorded(*origin)?,
                     tool_use_id: id.clone(),
                     output: result.clone(),
                     ok: result.is_ok(),
@@ -94,15 +71,7 @@ impl Event {
                     reads: *reads,
                     beside: beside.clone(),
                     ts,
-                };
-                match origin {
-                    CallOrigin::Remote => Record::RemoteResult(result),
-                    CallOrigin::Check => Record::CheckResult(result),
-                    CallOrigin::Model
-                    | CallOrigin::User
-                    | CallOrigin::Command
-                    | CallOrigin::Subagent => Record::ToolResult(result),
-                }
+                })
             }
             Self::ApprovalRequested(request) => {
                 let tool_use_id = request.id.clone();
@@ -162,9 +131,6 @@ impl Event {
             | Self::StateChanged { .. }
             | Self::ReasoningDelta { .. }
             | Self::AssistantDelta { .. }
-            // What nobody's model called for is no part of what models read; who asked keeps his own record of it.
-            | Self::ToolRequested { .. }
-            | Self::ToolFinished { .. }
             | Self::ToolAnnounced { .. }
             | Self::ToolGrew { .. }
             | Self::ToolStarted { .. }
@@ -184,6 +150,16 @@ impl Event {
             | Self::Notice { .. }
             | Self::TurnFinished(_) => return None,
         })
+    }
+}
+
+/// The origin a call is recorded with; None for calls that whoever asked for them records in another way.
+fn recorded(origin: CallOrigin) -> Option<ToolUseOrigin> {
+    match origin {
+        CallOrigin::Model => Some(ToolUseOrigin::Model),
+        CallOrigin::Remote => Some(ToolUseOrigin::Remote),
+        CallOrigin::Check => Some(ToolUseOrigin::Check),
+        CallOrigin::User | CallOrigin::Command | CallOrigin::Subagent => None,
     }
 }
 

@@ -33,22 +33,11 @@ fn meta() -> Meta {
 }
 
 fn tool_use(input: Value, raw: Option<&str>) -> Record {
-    let (id, name, raw) = ("call_1".to_owned(), "read".to_owned(), raw.map(str::to_owned));
-    Record::ToolUse(ToolUse { id, name, input, raw, signature: None, ts: ts() })
+    Record::ToolUse(ToolUse { raw: raw.map(str::to_owned), ..ToolUse::new("call_1", "read", input, ts()) })
 }
 
 fn tool_result(output: ToolOutput) -> Record {
-    let ok = output.is_ok();
-    Record::ToolResult(ToolResult {
-        tool_use_id: "call_1".to_owned(),
-        output,
-        ok,
-        diff: None,
-        duration_ms: None,
-        reads: None,
-        beside: None,
-        ts: ts(),
-    })
+    Record::ToolResult(ToolResult::new("call_1", output, ts()))
 }
 
 /// Every record, with the exact line it is written as.
@@ -137,16 +126,12 @@ fn shapes() -> Vec<(Record, &'static str)> {
         ),
         (
             Record::ToolUse(ToolUse {
-                id: "call_1".to_owned(),
-                name: "read".to_owned(),
-                input: json!({}),
-                raw: None,
                 signature: Some(Box::new(Signature {
                     wire: "gemini".to_owned(),
                     model: "m".to_owned(),
                     opaque: json!("s"),
                 })),
-                ts: ts(),
+                ..ToolUse::new("call_1", "read", json!({}), ts())
             }),
             r#"{"type":"tool_use","id":"call_1","name":"read","input":{},"signature":{"wire":"gemini","model":"m","opaque":"s"},"ts":"2025-12-17T03:21:09.000Z"}"#,
         ),
@@ -224,6 +209,34 @@ fn records_have_their_exact_shape_and_come_back() {
         assert_eq!(written, format!("{line}\n"));
         assert_eq!(Record::parse(line.as_bytes()).unwrap(), record);
         assert_eq!(Record::parse(written.as_bytes()).unwrap(), record, "with its newline");
+    }
+}
+
+/// The three record types of a call are one type in memory; each line is written back byte for byte.
+#[test]
+fn calls_and_results_of_every_origin_keep_their_record_types() {
+    let origins =
+        [("tool", ToolUseOrigin::Model), ("remote", ToolUseOrigin::Remote), ("check", ToolUseOrigin::Check)];
+    for (kind, origin) in origins {
+        let call = format!(
+            r#"{{"type":"{kind}_use","id":"c","name":"bash","input":{{"command":"ls"}},"ts":"2025-12-17T03:21:09.000Z"}}"#
+        );
+        let result = format!(
+            r#"{{"type":"{kind}_result","tool_use_id":"c","output":{{"ok":true,"data":1}},"ok":true,"diff":"@@","duration_ms":7,"ts":"2025-12-17T03:21:09.000Z"}}"#
+        );
+        let made = [
+            Record::ToolUse(ToolUse { origin, ..ToolUse::new("c", "bash", json!({"command": "ls"}), ts()) }),
+            Record::ToolResult(ToolResult {
+                origin,
+                diff: Some("@@".to_owned()),
+                duration_ms: Some(7),
+                ..ToolResult::new("c", ToolOutput::Ok(json!(1)), ts())
+            }),
+        ];
+        for (record, line) in made.into_iter().zip([call, result]) {
+            assert_eq!(Record::parse(line.as_bytes()).unwrap(), record);
+            assert_eq!(record.to_line().unwrap(), format!("{line}\n").into_bytes());
+        }
     }
 }
 

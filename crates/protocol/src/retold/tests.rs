@@ -10,25 +10,10 @@ fn said(role: Role, text: &str) -> Record {
 
 fn turn(n: u32) -> Vec<Record> {
     let id = format!("c{n}");
-    let call = ToolUse {
-        id: id.clone(),
-        name: "bash".into(),
-        input: json!({"command": "ls"}),
-        raw: None,
-        signature: None,
-        ts: now(),
-    };
+    let call = ToolUse::new(&id, "bash", json!({"command": "ls"}), now());
     let output = ToolOutput::Ok(json!({"exit_code": 0}));
-    let result = ToolResult {
-        tool_use_id: id,
-        output,
-        ok: true,
-        diff: Some("@@".into()),
-        duration_ms: Some(7),
-        reads: None,
-        beside: None,
-        ts: now(),
-    };
+    let result =
+        ToolResult { diff: Some("@@".into()), duration_ms: Some(7), ..ToolResult::new(id, output, now()) };
     vec![
         said(Role::User, &format!("prompt {n}")),
         Record::ToolUse(call),

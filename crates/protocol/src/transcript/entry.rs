@@ -41,21 +41,10 @@ pub enum Entry {
         text: String,
     },
     Thought(Reasoning),
+    /// A call of any origin, as its result is. A model reads only those of its own.
     Call(record::ToolUse),
     Result {
         /// Where it is known: [`Entries`] remembers it.
-        call: Option<record::ToolUse>,
-        result: record::ToolResult,
-    },
-    /// What another agent did with tools of its own: no model of ours reads it.
-    RemoteCall(record::ToolUse),
-    RemoteResult {
-        call: Option<record::ToolUse>,
-        result: record::ToolResult,
-    },
-    /// The command that checks the work of a turn, and what came of it: no model reads either.
-    CheckCall(record::ToolUse),
-    CheckEnded {
         call: Option<record::ToolUse>,
         result: record::ToolResult,
     },
@@ -109,10 +98,6 @@ impl From<Record> for Entry {
             Record::ToolUse(call) => Self::Call(call),
             Record::ToolResult(result) => Self::Result { call: None, result },
             Record::Remote(remote) => Self::Remote(remote),
-            Record::RemoteUse(call) => Self::RemoteCall(call),
-            Record::RemoteResult(result) => Self::RemoteResult { call: None, result },
-            Record::CheckUse(call) => Self::CheckCall(call),
-            Record::CheckResult(result) => Self::CheckEnded { call: None, result },
             Record::Checked(record) => Self::Checked(record.checked),
             Record::Asked(asked) => Self::Asked(asked),
             Record::Noted(noted) => Self::Noted(noted),
@@ -166,10 +151,6 @@ impl Entry {
             | Self::Thought(_)
             | Self::Call(_)
             | Self::Result { .. }
-            | Self::RemoteCall(_)
-            | Self::RemoteResult { .. }
-            | Self::CheckCall(_)
-            | Self::CheckEnded { .. }
             | Self::Checked(_)
             | Self::Noted(_)
             | Self::Ended(_)
@@ -252,14 +233,11 @@ impl Entries {
         if entry.place() == Place::Prompt {
             self.open.clear();
         }
-        if let Entry::Result { call, result }
-        | Entry::RemoteResult { call, result }
-        | Entry::CheckEnded { call, result } = &mut entry
-        {
+        if let Entry::Result { call, result } = &mut entry {
             *call = self.open.remove(&result.tool_use_id);
         }
         // The first of two calls of one id counts, as in the context.
-        if let Entry::Call(call) | Entry::RemoteCall(call) | Entry::CheckCall(call) = &entry
+        if let Entry::Call(call) = &entry
             && self.open.len() < OPEN_CALLS
             && !self.open.contains_key(&call.id)
         {
@@ -313,27 +291,9 @@ mod tests {
 
     #[test]
     fn a_result_comes_with_its_call_until_the_next_prompt() {
-        let call = |id: &str, name: &str| record::ToolUse {
-            id: id.to_owned(),
-            name: name.to_owned(),
-            input: json!({}),
-            raw: None,
-            signature: None,
-            ts: now(),
-        };
-        let result = |id: &str| {
-            let output = ToolOutput::Ok(json!(1));
-            Record::ToolResult(record::ToolResult {
-                tool_use_id: id.to_owned(),
-                output,
-                ok: true,
-                diff: None,
-                duration_ms: None,
-                reads: None,
-                beside: None,
-                ts: now(),
-            })
-        };
+        let call = |id: &str, name: &str| record::ToolUse::new(id, name, json!({}), now());
+        let result =
+            |id: &str| Record::ToolResult(record::ToolResult::new(id, ToolOutput::Ok(json!(1)), now()));
         let mut entries = Entries::default();
         let mut answered = |record: Record| {
             entries.read(record);

@@ -22,29 +22,11 @@ fn assistant(text: &str) -> Record {
 }
 
 fn call(id: &str) -> Record {
-    let (id, name) = (id.to_owned(), "read".to_owned());
-    Record::ToolUse(record::ToolUse {
-        id,
-        name,
-        input: json!({"path": "a"}),
-        raw: None,
-        signature: None,
-        ts: ts(),
-    })
+    Record::ToolUse(record::ToolUse::new(id, "read", json!({"path": "a"}), ts()))
 }
 
 fn done(id: &str) -> Record {
-    let output = ToolOutput::Ok(json!(id));
-    Record::ToolResult(record::ToolResult {
-        tool_use_id: id.to_owned(),
-        output,
-        ok: true,
-        diff: None,
-        duration_ms: None,
-        reads: None,
-        beside: None,
-        ts: ts(),
-    })
+    Record::ToolResult(record::ToolResult::new(id, ToolOutput::Ok(json!(id)), ts()))
 }
 
 fn fold(records: &[Record]) -> Transcript {
@@ -190,14 +172,8 @@ fn an_empty_answer_leaves_no_message() {
 #[test]
 fn arguments_that_are_no_object_stay_as_they_came() {
     let raw = |input, raw: Option<&str>| {
-        let call = record::ToolUse {
-            id: "a".to_owned(),
-            name: "read".to_owned(),
-            input,
-            raw: raw.map(str::to_owned),
-            signature: None,
-            ts: ts(),
-        };
+        let raw = raw.map(str::to_owned);
+        let call = record::ToolUse { raw, ..record::ToolUse::new("a", "read", input, ts()) };
         let transcript = fold(&[Record::ToolUse(call)]);
         match &transcript.messages()[0].parts[0] {
             Part::ToolUse { arguments, .. } => arguments.unpack(),

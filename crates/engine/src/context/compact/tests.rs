@@ -11,23 +11,11 @@ fn said(transcript: &mut Transcript, role: Role, text: &str) {
 }
 
 fn call(transcript: &mut Transcript, id: &str, name: &str, input: serde_json::Value) {
-    let (id, name, ts) = (id.to_owned(), name.to_owned(), record::now());
-    transcript.absorb(Record::ToolUse(record::ToolUse { id, name, input, raw: None, signature: None, ts }));
+    transcript.absorb(Record::ToolUse(record::ToolUse::new(id, name, input, record::now())));
 }
 
 fn result(transcript: &mut Transcript, id: &str, output: ToolOutput) {
-    let ok = output.is_ok();
-    let result = record::ToolResult {
-        tool_use_id: id.to_owned(),
-        output,
-        ok,
-        diff: None,
-        duration_ms: None,
-        reads: None,
-        beside: None,
-        ts: record::now(),
-    };
-    transcript.absorb(Record::ToolResult(result));
+    transcript.absorb(Record::ToolResult(record::ToolResult::new(id, output, record::now())));
 }
 
 fn step(

@@ -31,24 +31,8 @@ fn ran(command: &str, exit_code: i32) -> Record {
 fn called(id: &str, name: &str, input: serde_json::Value, data: serde_json::Value) -> [Record; 2] {
     let ts = record::now();
     [
-        Record::ToolUse(ToolUse {
-            id: id.to_owned(),
-            name: name.to_owned(),
-            input,
-            raw: None,
-            signature: None,
-            ts,
-        }),
-        Record::ToolResult(record::ToolResult {
-            tool_use_id: id.to_owned(),
-            output: ToolOutput::Ok(data),
-            ok: true,
-            diff: None,
-            duration_ms: None,
-            reads: None,
-            beside: None,
-            ts,
-        }),
+        Record::ToolUse(ToolUse::new(id, name, input, ts)),
+        Record::ToolResult(record::ToolResult::new(id, ToolOutput::Ok(data), ts)),
     ]
 }
 

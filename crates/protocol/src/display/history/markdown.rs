@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{text, when};
 use crate::display::titles;
 use crate::path_text;
-use crate::record::{Meta, ToolResult, ToolUse};
+use crate::record::{Meta, ToolResult, ToolUse, ToolUseOrigin};
 use crate::transcript::Entry;
 use crate::typeset::plain;
 
@@ -26,10 +26,8 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
             let label = text.lines().next().unwrap_or_default();
             format!("- attached {}\n", code(label.strip_prefix("@file:").unwrap_or(label)))
         }
-        Entry::Call(_) | Entry::RemoteCall(_) | Entry::CheckCall(_) => String::new(),
-        Entry::Result { call, result } => called(call.as_ref(), result, ""),
-        Entry::RemoteResult { call, result } => called(call.as_ref(), result, "Remote: "),
-        Entry::CheckEnded { call, result } => called(call.as_ref(), result, "Check: "),
+        Entry::Call(_) => String::new(),
+        Entry::Result { call, result } => called(call.as_ref(), result),
         Entry::Todos(items) => items.iter().map(|item| format!("- {item}\n")).collect(),
         Entry::Reverted(_)
         | Entry::Redone(_)
@@ -70,7 +68,12 @@ fn header(meta: &Meta, zone: &TimeZone) -> String {
 }
 
 /// ``- Ran `cargo test` · exit 0``.
-fn called(call: Option<&ToolUse>, result: &ToolResult, by: &str) -> String {
+fn called(call: Option<&ToolUse>, result: &ToolResult) -> String {
+    let by = match result.origin {
+        ToolUseOrigin::Model => "",
+        ToolUseOrigin::Remote => "Remote: ",
+        ToolUseOrigin::Check => "Check: ",
+    };
     let (name, input) = call.map_or(("tool", &Value::Null), |call| (call.name.as_str(), &call.input));
     let (title, ended) = (titles::title(name, input, None), titles::ended(name, &result.output));
     let verb = if ended.undone { title.plain } else { title.done };
@@ -107,19 +110,8 @@ mod tests {
     fn a_call_is_a_line_whatever_it_is_about() {
         let call = |command: &str, output: ToolOutput| {
             let ts = crate::record::now();
-            let (id, input) = ("a".to_owned(), json!({"command": command}));
-            let call = ToolUse { id, name: "bash".into(), input, raw: None, signature: None, ts };
-            let (tool_use_id, ok) = ("a".to_owned(), output.is_ok());
-            let result = ToolResult {
-                tool_use_id,
-                output,
-                ok,
-                diff: None,
-                duration_ms: None,
-                reads: None,
-                beside: None,
-                ts,
-            };
+            let call = ToolUse::new("a", "bash", json!({"command": command}), ts);
+            let result = ToolResult::new("a", output, ts);
             markdown(&Entry::Result { call: Some(call), result }, &TimeZone::UTC)
         };
         let done = ToolOutput::Ok(json!({"exit_code": 0, "stdout": "a\nb\n"}));

@@ -52,29 +52,11 @@ fn assistant(text: &str) -> Record {
 }
 
 fn call(id: &str) -> Record {
-    let (id, name) = (id.to_owned(), "read".to_owned());
-    Record::ToolUse(record::ToolUse {
-        id,
-        name,
-        input: json!({"path": "a"}),
-        raw: None,
-        signature: None,
-        ts: ts(),
-    })
+    Record::ToolUse(record::ToolUse::new(id, "read", json!({"path": "a"}), ts()))
 }
 
 fn done(id: &str) -> Record {
-    let output = ToolOutput::Ok(json!({"bytes": 3}));
-    Record::ToolResult(record::ToolResult {
-        tool_use_id: id.to_owned(),
-        output,
-        ok: true,
-        diff: None,
-        duration_ms: None,
-        reads: None,
-        beside: None,
-        ts: ts(),
-    })
+    Record::ToolResult(record::ToolResult::new(id, ToolOutput::Ok(json!({"bytes": 3})), ts()))
 }
 
 /// A saved session with these records after its header; closed again.
