@@ -8,7 +8,7 @@ use zdx_config::library::{AgentLibrary, LibraryFolders};
 use zdx_config::{ConfigLocation, EffectiveConfig, ResolvedConfig};
 use zdx_engine::agents::{Launch, agent_commands};
 use zdx_engine::{
-    Asker, GrantStore, GuardSetup, ModelPicker, SessionDigest, Setup, assemble, load_project_context,
+    Asker, GrantStore, GuardSetup, ModelPicker, SessionActivity, Setup, assemble, load_project_context,
     redactor, spawn,
 };
 use zdx_guard::{PolicyContext, folder_grant};
@@ -154,7 +154,7 @@ pub fn system_prompt(settings: &Settings) -> Result<(String, Vec<String>), Failu
 
 /// A session looked back on, and whom to ask about it.
 pub struct Account {
-    pub digest: SessionDigest,
+    pub activity: SessionActivity,
     pub asker: Asker,
     pub redactor: Redactor,
     pub notices: Vec<String>,
@@ -164,12 +164,10 @@ pub fn account(settings: &Settings, id: SessionId) -> Result<Account, Failure> {
     let configured = noticed(settings)?;
     let explicit_model = configured.explicit_model();
     let ResolvedConfig { config, notices, .. } = configured.resolved;
-    let mut digest = SessionDigest::new();
-    settings.sessions().scan(id, |record| digest.note(record)).map_err(Failure::runtime)?;
-    digest.end();
+    let activity = SessionActivity::read(&settings.sessions(), id).map_err(Failure::runtime)?;
     let redactor = redactor(&config, &settings.env, &settings.root).map_err(Failure::runtime)?;
     let asker = Asker { explicit_model, config: Arc::new(config), env: settings.env.clone() };
-    Ok(Account { digest, redactor, asker, notices })
+    Ok(Account { activity, redactor, asker, notices })
 }
 
 /// What programs are run with, and judged by, that an agent of others asks for.

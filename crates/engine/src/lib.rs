@@ -8,6 +8,7 @@
 #![cfg_attr(feature = "testing", warn(unreachable_pub))]
 
 mod acp;
+mod activity;
 mod added_folders;
 mod backend;
 mod call;
@@ -43,13 +44,12 @@ pub mod agents {
     };
 }
 
+pub use activity::SessionActivity;
 pub use check::{Checker, run_table};
 pub use context::{Linked, Links, assemble, links, load_project_context};
 pub use grants::GrantStore;
 pub use guard::{GuardSetup, guard, guard_as};
-pub use history::{
-    Asker, Handoff, RevertPlan, SessionDigest, SettledIntents, Way, left_behind, settle_intents, summarize,
-};
+pub use history::{Asker, Handoff, RevertPlan, SettledIntents, Way, left_behind, settle_intents, summarize};
 pub use host::spawn;
 pub use models::ModelPicker;
 pub use prompt_history::PromptHistory;

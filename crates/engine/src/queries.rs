@@ -20,6 +20,7 @@ use zdx_protocol::{
     Transcript, TrustState,
 };
 
+use crate::activity::SessionActivity;
 use crate::added_folders;
 use crate::backend::native::ModelLister;
 use crate::backend::{BackendInfo, started};
@@ -27,7 +28,7 @@ use crate::context::complete::{Completer, Name, Names};
 use crate::emit::Emitter;
 use crate::git;
 use crate::grants::Granted;
-use crate::history::{Asker, Handoff, SessionDigest, report, since, summarize};
+use crate::history::{Asker, Handoff, report, since, summarize};
 use crate::in_force::InForce;
 use crate::persona::Personas;
 use crate::prompt_history::PromptHistory;
@@ -317,15 +318,15 @@ impl Queries {
     }
 
     async fn summary(self: Arc<Self>) -> Result<Drafted, NoAnswer> {
-        let digest = self.digest().await?;
-        let summary = summarize(&digest, &self.asker).await;
+        let activity = self.activity().await?;
+        let summary = summarize(&activity, &self.asker).await;
         let note = summary.fallback.map(|why| format!("{why}; this summary is made from the session itself"));
         Ok(self.masked(Drafted { text: summary.text, note }))
     }
 
     async fn handoff(self: Arc<Self>, goal: &str) -> Result<Drafted, NoAnswer> {
-        let digest = self.digest().await?;
-        let handoff = Handoff { goal, root: &self.root, digest: &digest, redactor: self.emit.redactor() };
+        let activity = self.activity().await?;
+        let handoff = Handoff { goal, root: &self.root, activity: &activity, redactor: self.emit.redactor() };
         let bundle = handoff.prepare(&self.asker).await;
         Ok(self.masked(Drafted { text: bundle.markdown, note: bundle.notice }))
     }
@@ -336,14 +337,11 @@ impl Queries {
     }
 
     /// What the session's file says of it.
-    async fn digest(self: &Arc<Self>) -> Result<SessionDigest, NoAnswer> {
+    async fn activity(self: &Arc<Self>) -> Result<SessionActivity, NoAnswer> {
         let id = self.said()?;
         let store = self.store();
         off_thread(move || {
-            let mut digest = SessionDigest::new();
-            let read = store.scan(id, |record| digest.note(record));
-            digest.end();
-            read.map(|_| digest).map_err(|error| NoAnswer::new(ErrorKind::Session, error))
+            SessionActivity::read(&store, id).map_err(|error| NoAnswer::new(ErrorKind::Session, error))
         })
         .await
     }

@@ -39,7 +39,7 @@ pub async fn run(
     // A place that cannot be written to is better known before a model was asked.
     let out = out.map(Out::open).transpose()?;
     let handoff =
-        Handoff { goal, root: &settings.root, digest: &account.digest, redactor: &account.redactor };
+        Handoff { goal, root: &settings.root, activity: &account.activity, redactor: &account.redactor };
     let bundle = handoff.prepare(&account.asker).await;
     warn(settings, &account.notices);
     warn(settings, &bundle.notice.into_iter().collect::<Vec<_>>());

@@ -106,7 +106,7 @@ fn workspace(settings: &Settings, root: Option<&std::path::Path>) -> Result<Work
 
 pub async fn print_summary(settings: &Settings, id: &str) -> Result<Ending, Failure> {
     let account = start::account(settings, settings.sessions().find(id).map_err(Failure::runtime)?)?;
-    let summary = summarize(&account.digest, &account.asker).await;
+    let summary = summarize(&account.activity, &account.asker).await;
     warn(settings, &account.notices);
     if let Some(why) = summary.fallback {
         warn(settings, &[format!("{why}; this summary is made from the session itself")]);

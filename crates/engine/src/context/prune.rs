@@ -2,10 +2,9 @@
 //! their text is an instruction, not a result.
 
 use zdx_protocol::transcript::{pruned_output, weight};
-use zdx_protocol::{Message, Part};
+use zdx_protocol::{Message, Part, conversation, facts};
 
 use super::budget::Gauge;
-use super::compact::gather::is_skill;
 
 /// Steps whose results are never touched: the model is working with them.
 const LAST_STEPS: usize = 2;
@@ -43,6 +42,12 @@ pub(crate) fn plan(messages: &[Message], gauge: &Gauge) -> Option<Prune> {
     }
     calls.reverse();
     (bytes >= gauge.bytes(gauge.limit / 6) as u64).then_some(Prune { calls, bytes })
+}
+
+/// Whether this call of a message loaded a skill.
+fn is_skill(message: &Message, call: &str) -> bool {
+    let mut calls = conversation::calls(std::slice::from_ref(message));
+    calls.any(|called| called.id == call && facts::SKILL.is(called.name))
 }
 
 #[cfg(test)]

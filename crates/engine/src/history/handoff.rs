@@ -10,8 +10,8 @@ use zdx_protocol::Redactor;
 use zdx_protocol::display::plain;
 
 use super::ask::{Asker, NoAnswer};
-use super::digest::SessionDigest;
 use super::summary::{excerpt, material, relative};
+use crate::activity::SessionActivity;
 
 mod sections;
 
@@ -37,7 +37,7 @@ pub struct Handoff<'a> {
     pub goal: &'a str,
     /// What paths are told relative to.
     pub root: &'a Path,
-    pub digest: &'a SessionDigest,
+    pub activity: &'a SessionActivity,
     /// A draft is pasted and passed on: what must not be written stays behind.
     pub redactor: &'a Redactor,
 }
@@ -53,9 +53,9 @@ impl Handoff<'_> {
         let text = format!(
             "GOAL OF THE NEXT SESSION:\n{}\n\n{}",
             self.goal(),
-            material(self.digest, Some(self.root))
+            material(self.activity, Some(self.root))
         );
-        let answer = asker.ask(self.digest.model.as_deref(), SYSTEM, &text).await;
+        let answer = asker.ask(self.activity.model.as_deref(), SYSTEM, &text).await;
         self.bundle(answer)
     }
 
@@ -77,7 +77,7 @@ impl Handoff<'_> {
             }
             found
         };
-        let known: HashSet<PathBuf> = self.digest.files().into_iter().collect();
+        let known: HashSet<PathBuf> = self.activity.files().into_iter().collect();
         let files = self.existing(said.files(), &known);
         let files = or_own("relevant files", files, &|| self.own_files());
         let tasks = or_own("open tasks", said.tasks(), &|| self.own_tasks());
@@ -107,41 +107,40 @@ impl Handoff<'_> {
 
     /// Those that are still there, or were until the session removed them.
     fn own_files(&self) -> Vec<String> {
-        self.digest.files().iter().map(|path| relative(path, Some(self.root))).take(LISTED).collect()
+        self.activity.files().iter().map(|path| relative(path, Some(self.root))).take(LISTED).collect()
     }
 
     fn own_tasks(&self) -> Vec<String> {
         let mut tasks: Vec<String> =
-            self.digest.open_todos().map(|todo| excerpt(&todo.content)).take(LISTED).collect();
+            self.activity.open_todos().map(|todo| excerpt(&todo.content)).take(LISTED).collect();
         if tasks.is_empty() {
             tasks.push(excerpt(&self.goal()));
             tasks.extend(
-                self.digest.commands().first().map(|command| format!("check with `{}`", excerpt(command))),
+                self.activity.commands().first().map(|command| format!("check with `{}`", excerpt(command))),
             );
         }
         tasks
     }
 
     fn own_commands(&self) -> Vec<String> {
-        let mut commands: Vec<String> = self.digest.commands().into_iter().take(LISTED).collect();
+        let mut commands: Vec<String> = self.activity.commands().into_iter().take(LISTED).collect();
         // As they were run, the first one first.
         commands.reverse();
         if commands.is_empty() {
-            commands.extend(self.digest.id.as_ref().map(|id| format!("zdx sessions show {id}")));
+            commands.extend(self.activity.id.as_ref().map(|id| format!("zdx sessions show {id}")));
         }
         commands
     }
 
     fn own_starter(&self, files: &[String], tasks: &[String]) -> String {
         let mut text = format!("{}\n\nThis continues earlier work.", self.goal().trim());
-        if let Some(first) = self.digest.first_prompt() {
+        if let Some(first) = self.activity.first_prompt() {
             let _ = write!(text, "\nIt began with: {}", excerpt(first));
         }
-        let last = self.digest.prompts().next_back().filter(|last| self.digest.first_prompt() != Some(last));
-        if let Some(last) = last {
+        if let Some(last) = self.activity.last_prompt() {
             let _ = write!(text, "\nThe last request was: {}", excerpt(last));
         }
-        if let Some(answer) = self.digest.last_answer() {
+        if let Some(answer) = self.activity.last_answer() {
             let _ = write!(text, "\nThe last answer was: {}", excerpt(answer));
         }
         if !files.is_empty() {

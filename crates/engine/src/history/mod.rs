@@ -1,10 +1,9 @@
-//! What a session can look back on: earlier contents of files, turns taken back, and a short account of it all.
+//! What a session can look back on: earlier contents of files and turns taken back, with summaries and handoffs of it.
 //! Contents are kept while tools work (`journal`), and used when a user goes back (`revert`).
 
 mod ask;
 mod changed;
 mod commands;
-mod digest;
 mod handoff;
 mod left;
 pub(crate) mod revert;
@@ -17,7 +16,6 @@ mod tests;
 
 pub use ask::Asker;
 pub(crate) use changed::report;
-pub use digest::SessionDigest;
 pub use handoff::Handoff;
 pub use left::left_behind;
 pub use revert::{RevertPlan, Way};

@@ -7,7 +7,7 @@ use zdx_protocol::path_text;
 use zdx_protocol::todo::checklist;
 
 use super::ask::{Asker, NoAnswer};
-use super::digest::SessionDigest;
+use crate::activity::SessionActivity;
 use zdx_workspace::text::first;
 
 /// What the model is shown of a session: it must fit a small context.
@@ -25,26 +25,26 @@ pub struct Summary {
     pub fallback: Option<NoAnswer>,
 }
 
-pub async fn summarize(digest: &SessionDigest, asker: &Asker) -> Summary {
-    match asker.ask(digest.model.as_deref(), SYSTEM, &material(digest, None)).await {
+pub async fn summarize(activity: &SessionActivity, asker: &Asker) -> Summary {
+    match asker.ask(activity.model.as_deref(), SYSTEM, &material(activity, None)).await {
         Ok(answer) => Summary { text: answer.trim().to_owned(), fallback: None },
-        Err(why) => Summary { text: from_session(digest), fallback: Some(why) },
+        Err(why) => Summary { text: from_session(activity), fallback: Some(why) },
     }
 }
 
 /// The session as a model is shown it; paths as seen from `root`, or from where the session worked.
-pub(super) fn material(digest: &SessionDigest, root: Option<&Path>) -> String {
-    let root = root.or(digest.root.as_deref());
+pub(super) fn material(activity: &SessionActivity, root: Option<&Path>) -> String {
+    let root = root.or(activity.root.as_deref());
     let mut text = String::new();
-    if let Some(prompt) = digest.first_prompt() {
+    if let Some(prompt) = activity.first_prompt() {
         let _ = writeln!(text, "FIRST REQUEST:\n{}\n", first(prompt, 2 * EXCERPT));
     }
-    section(&mut text, "FILES CHANGED", digest.changed().iter().map(|path| relative(path, root)));
-    section(&mut text, "FILES READ OR CHANGED", digest.files().iter().map(|path| relative(path, root)));
-    section(&mut text, "COMMANDS THAT SUCCEEDED", digest.commands().into_iter());
-    section(&mut text, "TODO LIST", digest.todos.iter().map(ToString::to_string));
+    section(&mut text, "FILES CHANGED", activity.changed().iter().map(|path| relative(path, root)));
+    section(&mut text, "FILES READ OR CHANGED", activity.files().iter().map(|path| relative(path, root)));
+    section(&mut text, "COMMANDS THAT SUCCEEDED", activity.commands().into_iter());
+    section(&mut text, "TODO LIST", activity.todos.iter().map(ToString::to_string));
     let left = SHOWN.saturating_sub(text.len());
-    let _ = write!(text, "THE LAST TURNS:\n{}", digest.recent(left));
+    let _ = write!(text, "THE LAST TURNS:\n{}", activity.recent(left));
     text
 }
 
@@ -59,23 +59,22 @@ fn section(text: &mut String, title: &str, items: impl Iterator<Item = String>) 
     }
 }
 
-fn from_session(digest: &SessionDigest) -> String {
-    let root = digest.root.as_deref();
+fn from_session(activity: &SessionActivity) -> String {
+    let root = activity.root.as_deref();
     let mut text = String::new();
-    let _ = writeln!(text, "First request: {}", excerpt(digest.first_prompt().unwrap_or("(none)")));
-    let last = digest.prompts().next_back().filter(|last| digest.first_prompt() != Some(last));
-    if let Some(last) = last {
+    let _ = writeln!(text, "First request: {}", excerpt(activity.first_prompt().unwrap_or("(none)")));
+    if let Some(last) = activity.last_prompt() {
         let _ = writeln!(text, "Last request: {}", excerpt(last));
     }
     let changed: Vec<String> =
-        digest.changed().iter().take(LISTED).map(|path| relative(path, root)).collect();
+        activity.changed().iter().take(LISTED).map(|path| relative(path, root)).collect();
     if !changed.is_empty() {
         let _ = writeln!(text, "Files changed: {}", changed.join(", "));
     }
-    if !digest.todos.is_empty() {
-        let _ = writeln!(text, "Todos:\n{}", checklist(&digest.todos));
+    if !activity.todos.is_empty() {
+        let _ = writeln!(text, "Todos:\n{}", checklist(&activity.todos));
     }
-    if let Some(answer) = digest.last_answer() {
+    if let Some(answer) = activity.last_answer() {
         let _ = writeln!(text, "Last answer: {}", excerpt(answer));
     }
     text.trim_end().to_owned()

@@ -1,21 +1,31 @@
 //! What a compaction keeps, decided from the transcript alone: no model is asked here and nothing is written.
 //! Instructions and todos come first, word for word; the rest shares what room there is.
 
-pub(crate) mod gather;
 pub(crate) mod summary;
 
-use zdx_protocol::compaction::{Author, Dropped, LoadedSkill, State, Trigger};
+use std::collections::HashSet;
+
+use zdx_protocol::compaction::{Author, Dropped, DroppedCall, LoadedSkill, State, Trigger};
+use zdx_protocol::conversation::calls;
+use zdx_protocol::display::text::one_line;
 use zdx_protocol::transcript::{OpenInput, weight};
-use zdx_protocol::{Compaction, Message, Part, Role, Transcript, path_text, record};
+use zdx_protocol::{Compaction, Message, Part, Role, Todo, TodoStatus, Transcript, path_text, record};
 use zdx_workspace::text;
 
 use super::budget::Gauge;
 use super::cap;
-use gather::Gathered;
+use crate::activity::{CALL_COLUMNS, CallActivity};
 
 const LEAST_SUMMARY: usize = 600;
 const MOST_SUMMARY: usize = 12_000;
 const OBJECTIVE: usize = 600;
+const MOST_CHANGED: usize = 60;
+/// Fewer than changed files: one that was only read can be found again.
+const MOST_READ: usize = 12;
+const MOST_RISKS: usize = 6;
+const MOST_CALLS: usize = 200;
+/// The todo list itself is kept whole beside these.
+const MOST_STEPS: usize = 8;
 
 /// How hard a compaction tries. What one of them leaves too large the next one makes smaller: no conversation is ever
 /// stuck because its summary does not fit either.
@@ -90,15 +100,16 @@ pub(crate) fn plan(
     let most = gauge.bytes(gauge.limit / squeeze.instructions());
     let (prompts, shortened) = prompts(carried, &fresh, trigger);
     let (instructions, instructions_omitted) = instructions(carried, &prompts, most);
-    let gathered = gather::gather(messages.get(first..).unwrap_or_default(), carried);
+    let done = CallActivity::of_messages(messages.get(first..).unwrap_or_default(), carried);
+    let files = done.newest_files(MOST_CHANGED, MOST_READ);
     let room = room(gauge, &instructions, transcript, lead_in, squeeze);
-    let (skills, skills_omitted) = fit_skills(gathered.skills.clone(), room * 3 / 10);
+    let (skills, skills_omitted) = fit_skills(done.skills, room * 3 / 10);
     let taken: usize = skills.iter().map(|skill| skill.content.len()).sum();
     let most = most_kept(transcript, gauge, trigger);
     let share = (room * 4 / 10 + (room * 3 / 10).saturating_sub(taken)).min(most);
     let from = kept_from(messages, first, share + lead_in);
     let mut kept = kept(messages, first, from, (room * 4 / 10).min(most));
-    let dropped = dropped(messages, first, messages.len() - kept.len(), gathered.calls.clone());
+    let dropped = dropped(messages, first, messages.len() - kept.len(), done.calls);
     if kept.is_empty() {
         kept = attached;
     }
@@ -106,7 +117,7 @@ pub(crate) fn plan(
     if dropped.messages == 0 && (carried.is_none() || squeeze == Squeeze::Ease) {
         return None;
     }
-    let Gathered { files, risks, .. } = gathered;
+    let risks = done.risks[done.risks.len().saturating_sub(MOST_RISKS)..].to_vec();
     let compaction = Compaction {
         trigger,
         author: Author::Session,
@@ -117,7 +128,7 @@ pub(crate) fn plan(
         files,
         todos: transcript.todos.clone(),
         risks,
-        next_steps: gather::next_steps(&transcript.todos),
+        next_steps: next_steps(&transcript.todos),
         skills,
         skills_omitted,
         kept,
@@ -312,16 +323,22 @@ fn kept(messages: &[Message], first: usize, from: usize, room: usize) -> Vec<Mes
     if fits { step } else { Vec::new() }
 }
 
-fn dropped(messages: &[Message], first: usize, until: usize, mut calls: gather::Calls) -> Dropped {
+/// Open todos: the one in progress, then those that wait.
+fn next_steps(todos: &[Todo]) -> Vec<String> {
+    let of = |status: TodoStatus| todos.iter().filter(move |todo| todo.status == status);
+    let open = of(TodoStatus::InProgress).chain(of(TodoStatus::Pending));
+    open.take(MOST_STEPS).map(|todo| one_line(&todo.content, CALL_COLUMNS)).collect()
+}
+
+fn dropped(messages: &[Message], first: usize, until: usize, lines: Vec<(String, DroppedCall)>) -> Dropped {
     let gone = messages.get(first..until).unwrap_or_default();
     let bytes = gone.iter().flat_map(|message| &message.parts).map(weight).sum();
-    calls.only_of(gone);
-    Dropped {
-        messages: gone.len() as u64,
-        bytes,
-        earlier_calls: calls.earlier,
-        calls: calls.newest.into_iter().map(|(_, call)| call).collect(),
-    }
+    let ids: HashSet<&str> = calls(gone).map(|call| call.id).collect();
+    let mut lines: Vec<DroppedCall> =
+        lines.into_iter().filter(|(id, _)| ids.contains(id.as_str())).map(|(_, line)| line).collect();
+    let earlier = lines.len().saturating_sub(MOST_CALLS);
+    lines.drain(..earlier);
+    Dropped { messages: gone.len() as u64, bytes, earlier_calls: earlier as u64, calls: lines }
 }
 
 #[cfg(test)]

@@ -4,13 +4,11 @@ use zdx_protocol::{Role, Todo, TodoStatus, ToolOutput};
 
 use super::*;
 
-fn noted(records: impl IntoIterator<Item = Record>) -> SessionDigest {
-    let mut digest = SessionDigest::new();
-    for record in records {
-        digest.note(record);
-    }
-    digest.end();
-    digest
+fn noted(records: impl IntoIterator<Item = Record>) -> SessionActivity {
+    let mut activity = SessionActivity::default();
+    records.into_iter().for_each(|record| activity.note(record));
+    activity.end();
+    activity
 }
 
 fn said(role: Role, text: &str) -> Record {
@@ -36,7 +34,7 @@ fn called(id: &str, name: &str, input: serde_json::Value, data: serde_json::Valu
     ]
 }
 
-fn session(root: &Path) -> SessionDigest {
+fn session(root: &Path) -> SessionActivity {
     let todo = |content: &str, status| Todo { id: content.to_owned(), content: content.to_owned(), status };
     let items = vec![todo("write it", TodoStatus::Completed), todo("test it", TodoStatus::InProgress)];
     let mut records = vec![said(Role::User, "build a parser")];
@@ -59,9 +57,9 @@ fn session(root: &Path) -> SessionDigest {
     noted(records)
 }
 
-fn bundle(root: &Path, digest: &SessionDigest, answer: Result<&str, NoAnswer>) -> Bundle {
+fn bundle(root: &Path, activity: &SessionActivity, answer: Result<&str, NoAnswer>) -> Bundle {
     let redactor = &Redactor::new::<&str>([]).unwrap();
-    Handoff { goal: "finish the *parser*", root, digest, redactor }.bundle(answer.map(str::to_owned))
+    Handoff { goal: "finish the *parser*", root, activity, redactor }.bundle(answer.map(str::to_owned))
 }
 
 #[test]
@@ -124,7 +122,7 @@ fn only_the_missing_sections_are_made_up_for() {
 
 #[test]
 fn an_empty_session_still_has_every_section() {
-    let markdown = bundle(Path::new("/x"), &SessionDigest::new(), Err(NoAnswer::NoModel)).markdown;
+    let markdown = bundle(Path::new("/x"), &SessionActivity::default(), Err(NoAnswer::NoModel)).markdown;
     for heading in ["Goal", "Starter prompt", "Relevant files", "Open tasks", "Repro commands"] {
         assert!(markdown.contains(&format!("## {heading}\n")), "{markdown}");
     }
@@ -132,13 +130,13 @@ fn an_empty_session_still_has_every_section() {
 
 #[test]
 fn secrets_and_escapes_stay_behind_and_fences_hold() {
-    let digest = noted([said(Role::User, "x ``` y \u{1b}[2J z")].into_iter().chain(called(
+    let activity = noted([said(Role::User, "x ``` y \u{1b}[2J z")].into_iter().chain(called(
         "1",
         "bash",
         json!({"command": "curl -H 'authorization: Bearer sk-proj-abcdefghijklmnopqrstuvwxyz0123456789'"}),
         json!({"exit_code": 0}),
     )));
-    let markdown = bundle(Path::new("/x"), &digest, Err(NoAnswer::ToolCall)).markdown;
+    let markdown = bundle(Path::new("/x"), &activity, Err(NoAnswer::ToolCall)).markdown;
     assert!(!markdown.contains("sk-proj-abc") && !markdown.contains('\u{1b}'), "{markdown}");
     assert!(markdown.contains("````text\n"), "{markdown}");
 }
@@ -146,16 +144,16 @@ fn secrets_and_escapes_stay_behind_and_fences_hold() {
 #[test]
 fn what_was_reverted_is_not_told() {
     let root = Path::new("/work/here");
-    let mut digest = session(root);
-    digest.note(said(Role::User, "a wrong turn"));
+    let mut past = session(root);
+    past.note(said(Role::User, "a wrong turn"));
     for record in called("9", "write", json!({}), json!({"path": root.join("wrong.rs")})) {
-        digest.note(record);
+        past.note(record);
     }
-    digest.note(Record::Revert(record::Revert { turn: 5, files: Vec::new(), left: None, ts: record::now() }));
-    let reverted = bundle(root, &digest, Err(NoAnswer::Empty)).markdown;
+    past.note(Record::Revert(record::Revert { turn: 5, files: Vec::new(), left: None, ts: record::now() }));
+    let reverted = bundle(root, &past, Err(NoAnswer::Empty)).markdown;
     assert!(!reverted.contains("wrong"), "{reverted}");
-    digest.note(Record::Redo(record::Redo { files: Vec::new(), ts: record::now() }));
-    assert!(bundle(root, &digest, Err(NoAnswer::Empty)).markdown.contains("wrong.rs"));
+    past.note(Record::Redo(record::Redo { files: Vec::new(), ts: record::now() }));
+    assert!(bundle(root, &past, Err(NoAnswer::Empty)).markdown.contains("wrong.rs"));
 }
 
 #[test]

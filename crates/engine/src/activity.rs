@@ -1,57 +1,63 @@
-//! What a session itself says about its work: prompts, answers, files, commands and todos, short and bounded.
-//! Asks nobody and judges nothing; what a revert took back is left out.
+//! What a session did, told from its records or messages: the one fold behind summary, handoff and compaction.
+//! Asks no model and judges nothing. Turns that a revert took back are left out.
+
+mod calls;
 
 use std::path::PathBuf;
 
-use zdx_protocol::facts::{self, Touches};
-use zdx_protocol::record::{Shell, ShellEnd, ToolUse, ToolUseOrigin};
+use zdx_protocol::compaction::Touch;
+use zdx_protocol::record::{Shell, ShellEnd, ToolUseOrigin};
 use zdx_protocol::transcript::{Entries, Entry, Turns};
-use zdx_protocol::{Record, Todo, TodoStatus, ToolOutput, path_text};
-
+use zdx_protocol::{Record, Todo, TodoStatus, path_text};
+use zdx_store::{SessionId, SessionOpenError, SessionStore};
 use zdx_workspace::text::first;
 
-/// What is kept of one prompt or answer.
+use calls::PathSource;
+pub(crate) use calls::{CALL_COLUMNS, CallActivity};
+
+/// Bytes kept of one prompt or answer.
 const TEXT: usize = 4 << 10;
-/// So many of the latest turns keep their texts, and the first one.
+/// Latest turns that keep their texts; the first one does too.
 const RECENT: usize = 64;
 
+/// The activity of a session, turn by turn, short and bounded.
 #[derive(Default)]
-pub struct SessionDigest {
+pub struct SessionActivity {
     pub id: Option<String>,
     pub root: Option<PathBuf>,
     pub model: Option<String>,
     pub todos: Vec<Todo>,
     /// With the todos as they were when some were taken back.
-    turns: Turns<Turn, Vec<Todo>>,
+    turns: Turns<TurnActivity, Vec<Todo>>,
     entries: Entries,
 }
 
 #[derive(Default)]
-struct Turn {
+struct TurnActivity {
     prompt: String,
     answer: String,
-    /// It was a command that the user ran, and nothing was asked.
+    /// The prompt is a command that the user ran; no model was asked.
     typed: bool,
-    /// In the order they were first touched.
-    read: Vec<PathBuf>,
-    changed: Vec<PathBuf>,
-    /// Those that ended well.
-    commands: Vec<String>,
+    calls: CallActivity,
     todos_before: Vec<Todo>,
 }
 
-impl SessionDigest {
-    pub fn new() -> Self {
-        Self::default()
+impl SessionActivity {
+    /// Reads a whole session file.
+    pub fn read(store: &SessionStore, id: SessionId) -> Result<Self, SessionOpenError> {
+        let mut activity = Self::default();
+        store.scan(id, |record| activity.note(record))?;
+        activity.end();
+        Ok(activity)
     }
 
-    pub fn note(&mut self, record: Record) {
+    pub(crate) fn note(&mut self, record: Record) {
         self.entries.read(record);
         self.take_all();
     }
 
-    /// All of it was noted.
-    pub fn end(&mut self) {
+    /// No record follows.
+    pub(crate) fn end(&mut self) {
         self.entries.end();
         self.take_all();
     }
@@ -63,7 +69,8 @@ impl SessionDigest {
     }
 
     fn take(&mut self, entry: Entry) {
-        self.turns.follow(&entry, || Turn { todos_before: self.todos.clone(), ..Turn::default() });
+        self.turns
+            .follow(&entry, || TurnActivity { todos_before: self.todos.clone(), ..TurnActivity::default() });
         match entry {
             Entry::Meta(meta) => {
                 self.id = meta.id;
@@ -72,12 +79,22 @@ impl SessionDigest {
             }
             Entry::Model(model) => self.model = Some(model),
             Entry::Prompt { text } => self.begin(&text),
-            Entry::Said { text, .. } => self.answer(&text),
-            Entry::Ran { shell, .. } => self.ran(shell),
-            Entry::Result { call: Some(call), result } if result.origin != ToolUseOrigin::Check => {
-                self.result(&call, &result.output)
+            Entry::Said { text, .. } => {
+                if let Some(turn) = self.turns.last_mut().filter(|_| !text.trim().is_empty()) {
+                    turn.answer = first(&text, TEXT).to_owned();
+                }
             }
-            Entry::FileChanged(record) => self.touch(record.change.path, true),
+            Entry::Ran { shell, .. } => self.note_shell(shell),
+            Entry::Result { call: Some(call), result } if result.origin != ToolUseOrigin::Check => {
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.calls.note_effects(&call.name, &call.input, &result.output, PathSource::Result);
+                }
+            }
+            Entry::FileChanged(record) => {
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.calls.touch(path_text::encode(&record.change.path).into_owned(), Touch::Changed);
+                }
+            }
             Entry::Todos(items) => self.todos = items,
             Entry::Reverted(revert) => self
                 .turns
@@ -126,42 +143,11 @@ impl SessionDigest {
         }
     }
 
-    fn answer(&mut self, text: &str) {
-        if let Some(turn) = self.turns.last_mut().filter(|_| !text.trim().is_empty()) {
-            turn.answer = first(text, TEXT).to_owned();
-        }
-    }
-
-    fn ran(&mut self, shell: Shell) {
+    fn note_shell(&mut self, shell: Shell) {
         let Some(turn) = self.turns.last_mut() else { return };
         turn.typed = true;
         if shell.end == (ShellEnd::Exited { exit_code: 0 }) {
-            turn.commands.push(shell.command);
-        }
-    }
-
-    fn result(&mut self, call: &ToolUse, output: &ToolOutput) {
-        let (Some(facts), ToolOutput::Ok(data)) = (facts::facts(&call.name), output) else { return };
-        let path = || data["path"].as_str().map(path_text::decode);
-        match facts.touches {
-            Touches::Runs(command) if data["exit_code"] == 0 => {
-                let command = facts.given(&call.input).text(command);
-                if let (Some(turn), Some(command)) = (self.turns.last_mut(), command) {
-                    turn.commands.push(command.into_owned());
-                }
-            }
-            Touches::Reads(_) => path().into_iter().for_each(|path| self.touch(path, false)),
-            Touches::Changes(_) => path().into_iter().for_each(|path| self.touch(path, true)),
-            // The journal tells which files a patch changed.
-            Touches::Patches(_) | Touches::Runs(_) | Touches::Nothing => {}
-        }
-    }
-
-    fn touch(&mut self, path: PathBuf, changes: bool) {
-        let Some(turn) = self.turns.last_mut() else { return };
-        let list = if changes { &mut turn.changed } else { &mut turn.read };
-        if !list.contains(&path) {
-            list.push(path);
+            turn.calls.commands.push(shell.command);
         }
     }
 
@@ -170,8 +156,13 @@ impl SessionDigest {
         self.prompts().next()
     }
 
+    /// The latest request, unless it is the first one again.
+    pub fn last_prompt(&self) -> Option<&str> {
+        self.prompts().next_back().filter(|last| self.first_prompt() != Some(last))
+    }
+
     /// Prompts whose text is still there, oldest first; commands the user typed are none.
-    pub fn prompts(&self) -> impl DoubleEndedIterator<Item = &str> {
+    fn prompts(&self) -> impl DoubleEndedIterator<Item = &str> {
         let asked = self.turns.iter().filter(|turn| !turn.typed);
         asked.map(|turn| turn.prompt.trim()).filter(|text| !text.is_empty())
     }
@@ -182,13 +173,13 @@ impl SessionDigest {
 
     /// Files that tools changed, the latest first.
     pub fn changed(&self) -> Vec<PathBuf> {
-        latest(self.turns.iter().flat_map(|turn| &turn.changed))
+        self.touched(Touch::Changed)
     }
 
     /// Files that tools read or changed, those changed first, the latest of each first.
     pub fn files(&self) -> Vec<PathBuf> {
         let mut files = self.changed();
-        for path in latest(self.turns.iter().flat_map(|turn| &turn.read)) {
+        for path in self.touched(Touch::Read) {
             if !files.contains(&path) {
                 files.push(path);
             }
@@ -196,9 +187,13 @@ impl SessionDigest {
         files
     }
 
-    /// Commands that ended well, the latest first.
+    fn touched(&self, change: Touch) -> Vec<PathBuf> {
+        latest(self.turns.iter().flat_map(|turn| turn.calls.paths(change)))
+    }
+
+    /// Commands that succeeded, the latest first.
     pub fn commands(&self) -> Vec<String> {
-        latest(self.turns.iter().flat_map(|turn| &turn.commands))
+        latest(self.turns.iter().flat_map(|turn| turn.calls.commands.iter().cloned()))
     }
 
     pub fn open_todos(&self) -> impl Iterator<Item = &Todo> {
@@ -230,7 +225,7 @@ impl SessionDigest {
 }
 
 /// Each one once, the latest first.
-fn latest<'a, T: Clone + Eq + std::hash::Hash + 'a>(items: impl DoubleEndedIterator<Item = &'a T>) -> Vec<T> {
+fn latest<T: Clone + Eq + std::hash::Hash>(items: impl DoubleEndedIterator<Item = T>) -> Vec<T> {
     let mut seen = std::collections::HashSet::new();
-    items.rev().filter(|item| seen.insert(*item)).cloned().collect()
+    items.rev().filter(|item| seen.insert(item.clone())).collect()
 }
