@@ -13,11 +13,11 @@ use zdx_protocol::{
     Command, CommandId, EngineHandle, ErrorKind, Event, NoticeLevel, Open, Sent, SessionPick,
 };
 
+use crate::approvals::Approvals;
 use crate::backend::Backend;
-use crate::call::Approvals;
-use crate::engine::{Engine, Inbox, Leave, failed};
+use crate::engine::{CarriedChoices, Engine, Inbox, Leave, failed};
 use crate::setup::Setup;
-use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
+use crate::start::{self, Beginning, Handed, SessionChoice, StartError, Started};
 use zdx_config::ConfigError;
 use zdx_config::EffectiveConfig;
 use zdx_config::trust::{ContentHash, TrustError};
@@ -123,7 +123,7 @@ struct Target {
     root: PathBuf,
     choice: SessionChoice,
     /// What of the open session goes on in it.
-    carried: Option<Carried>,
+    carried: Option<CarriedChoices>,
     /// What the user should know of the choice.
     notices: Vec<(NoticeLevel, String)>,
 }
@@ -282,7 +282,7 @@ impl Host {
     /// what the user chose in it stays chosen. Should it not come up again, it goes on as it was.
     async fn go_on(&mut self, configured: EffectiveConfig, past: Vec<Event>) -> Result<(), OpenError> {
         let Some(mut before) = self.session.take() else { return Ok(()) };
-        let (log, transcript) = before.emit().hand_over();
+        let (log, transcript) = before.session().events.hand_over();
         let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
         let target = Target { carried: Some(before.carried()), ..Target::of(self.root.clone(), choice) };
         let started = self.start(target, configured).await;
@@ -296,10 +296,10 @@ impl Host {
             }
             Err(error) => {
                 // The file was let go of when it did not come up; before anything was said there was none.
-                if let Some(id) = before.queries().saved {
+                if let Some(id) = before.session().saved_id() {
                     let log =
                         self.store().open(id).map_or_else(|_| self.store().create(id), |opened| opened.log);
-                    before.emit().take_back(log);
+                    before.session().events.take_back(log);
                 }
                 self.session = Some(before);
                 Err(error)
@@ -338,9 +338,10 @@ impl Host {
             Open::Fork { turn } => {
                 let none = || OpenError::NothingToFork("no session is open".to_owned());
                 let open = self.session.as_ref().ok_or_else(none)?;
-                let id = open.queries().said().map_err(|why| OpenError::NothingToFork(why.message))?;
+                let id = open.session().recorded_id().map_err(|why| OpenError::NothingToFork(why.message))?;
                 let choice = SessionChoice::Existing(store.fork(id, turn)?);
-                let last = turn.map_or(open.emit().transcript().turns, |turn| turn.saturating_sub(1));
+                let last =
+                    turn.map_or(open.session().events.transcript().turns, |turn| turn.saturating_sub(1));
                 let notices = vec![(NoticeLevel::Info, forked(&id.to_string(), last))];
                 Ok(Target { notices, ..Target::of(root, choice) })
             }
@@ -368,7 +369,7 @@ impl Host {
 
     async fn begin(&mut self, target: Target, configured: EffectiveConfig) -> Result<(), OpenError> {
         if let SessionChoice::Existing(id) = target.choice
-            && self.session.as_ref().is_some_and(|open| open.queries().saved == Some(id))
+            && self.session.as_ref().is_some_and(|open| open.session().saved_id() == Some(id))
         {
             // It is open: told again, it goes on.
             let past = self.store().retold(id, self.setup.replay).unwrap_or_default();
@@ -409,7 +410,7 @@ impl Host {
                 sent = self.inbox.fresh() => self.meanwhile(sent)?,
             }
         };
-        self.servers = Some(Arc::clone(&started.engine.queries().servers));
+        self.servers = Some(Arc::clone(&started.engine.session().spec.servers));
         Ok(started)
     }
 

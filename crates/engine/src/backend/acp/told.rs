@@ -91,7 +91,7 @@ impl Teller {
                     Some("warning" | "error") => NoticeLevel::Warning,
                     Some(_) | None => NoticeLevel::Info,
                 };
-                self.io.emit.notice(level, format!("{}: {text}", self.agent)).await;
+                self.io.session.events.notice(level, format!("{}: {text}", self.agent)).await;
             }
             Update::Unknown(update) if update["sessionUpdate"] == "usage_update" => {
                 if let (Some(used), Some(size)) = (update["used"].as_u64(), update["size"].as_u64()) {
@@ -112,7 +112,7 @@ impl Teller {
         }
         self.end_thought().await;
         self.text.push_str(&text);
-        self.io.emit.emit(Event::AssistantDelta { text }).await;
+        self.io.session.events.emit(Event::AssistantDelta { text }).await;
         if self.text.len() > LONGEST {
             self.end_text(true).await;
             self.continues = true;
@@ -125,7 +125,7 @@ impl Teller {
         }
         self.end_text(false).await;
         self.thought.push_str(&text);
-        self.io.emit.emit(Event::ReasoningDelta { text }).await;
+        self.io.session.events.emit(Event::ReasoningDelta { text }).await;
         if self.thought.len() > LONGEST {
             self.end_thought().await;
         }
@@ -147,7 +147,7 @@ impl Teller {
             true => self.said.push_str(&text),
             false => self.said.clone_from(&text),
         }
-        self.io.emit.emit(Event::AssistantFinal { text, partial, continues }).await;
+        self.io.session.events.emit(Event::AssistantFinal { text, partial, continues }).await;
     }
 
     async fn end_thought(&mut self) {
@@ -155,7 +155,8 @@ impl Teller {
         if !text.is_empty() {
             let (wire, model) = ("acp".to_owned(), self.agent.clone());
             self.io
-                .emit
+                .session
+                .events
                 .emit(Event::ReasoningFinal(Reasoning { text, wire, model, opaque: None, took_ms: None }))
                 .await;
         }
@@ -188,7 +189,7 @@ impl Teller {
             self.told.insert(call.id.clone(), told);
             let (id, raw, signature, parent) = (self.id(&call.id), None, None, None);
             let event = Event::ToolRequested { id, name, input, raw, signature, origin: ORIGIN, parent };
-            self.io.emit.emit(event).await;
+            self.io.session.events.emit(event).await;
         }
         if runs {
             self.start(&call, &whole).await;
@@ -212,7 +213,7 @@ impl Teller {
         };
         told.shown = shown;
         if !chunk.is_empty() {
-            self.io.emit.emit(Event::ToolProgress { id, chunk }).await;
+            self.io.session.events.emit(Event::ToolProgress { id, chunk }).await;
         }
     }
 
@@ -250,7 +251,7 @@ impl Teller {
                 .collect(),
             preview,
         };
-        self.io.emit.emit(event).await;
+        self.io.session.events.emit(event).await;
     }
 
     async fn end_call(&mut self, call: &Call, whole: &Value) {
@@ -279,7 +280,7 @@ impl Teller {
         let reads = reads(kind(call.kind.as_deref()), told.only_reads).filter(|_| changes.is_empty());
         let event =
             Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms, reads, beside: None };
-        self.io.emit.emit(event).await;
+        self.io.session.events.emit(event).await;
     }
 
     /// Of a command, by our own guard: what an agent says of it proves nothing.
@@ -309,9 +310,9 @@ impl Teller {
                 Some(_) | None => TodoStatus::Pending,
             },
         };
-        self.io.tools.todos.set(entries.enumerate().map(todo).collect());
-        if let Some(items) = self.io.tools.todos.take_change() {
-            self.io.emit.emit(Event::TodosChanged { items, draft: false }).await;
+        self.io.session.state.tools.todos.set(entries.enumerate().map(todo).collect());
+        if let Some(items) = self.io.session.state.tools.todos.take_change() {
+            self.io.session.events.emit(Event::TodosChanged { items, draft: false }).await;
         }
     }
 
@@ -339,7 +340,7 @@ impl Teller {
                 reads,
                 beside: None,
             };
-            self.io.emit.emit(event).await;
+            self.io.session.events.emit(event).await;
         }
         (self.used, self.denied, self.said)
     }
