@@ -45,7 +45,6 @@ fn launch(setup: Setup, scripted: Instance) -> EngineHandle {
     let (handle, end) = EngineHandle::pair();
     let host = Host {
         scripted,
-        root: setup.root.clone(),
         setup: Arc::new(setup),
         events: end.events,
         inbox: Inbox::new(end.commands),
@@ -61,7 +60,6 @@ fn launch(setup: Setup, scripted: Instance) -> EngineHandle {
 struct Host {
     scripted: Instance,
     setup: Arc<Setup>,
-    root: PathBuf,
     events: mpsc::Sender<Event>,
     inbox: Inbox,
     session: Option<Engine>,
@@ -135,6 +133,11 @@ impl Target {
 }
 
 impl Host {
+    /// The folder of the open session; before there is one, that of the command line.
+    fn root(&self) -> &Path {
+        self.session.as_ref().map_or(&self.setup.root, |open| open.session().root())
+    }
+
     async fn run(mut self) {
         let mut next = None;
         loop {
@@ -242,7 +245,7 @@ impl Host {
 
     async fn open(&mut self, open: Open) -> Result<(), OpenError> {
         let latest = match &open {
-            Open::Resume(SessionPick::LatestHere) => Some(Some(self.root.clone())),
+            Open::Resume(SessionPick::LatestHere) => Some(Some(self.root().to_owned())),
             Open::Resume(SessionPick::Latest) => Some(None),
             Open::Resume(SessionPick::Id(_)) | Open::New | Open::Fork { .. } | Open::Root(_) => None,
         };
@@ -281,10 +284,11 @@ impl Host {
     /// The open session under another configuration: nothing of the conversation is lost, whether it is saved or not, and
     /// what the user chose in it stays chosen. Should it not come up again, it goes on as it was.
     async fn go_on(&mut self, configured: EffectiveConfig, past: Vec<Event>) -> Result<(), OpenError> {
+        let root = self.root().to_owned();
         let Some(mut before) = self.session.take() else { return Ok(()) };
         let (log, transcript) = before.session().events.hand_over();
         let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
-        let target = Target { carried: Some(before.carried()), ..Target::of(self.root.clone(), choice) };
+        let target = Target { carried: Some(before.carried()), ..Target::of(root, choice) };
         let started = self.start(target, configured).await;
         match started {
             Ok(Started { engine, announcement }) => {
@@ -317,7 +321,7 @@ impl Host {
 
     fn target(&self, open: Open) -> Result<Target, OpenError> {
         let store = self.store();
-        let root = self.root.clone();
+        let root = self.root().to_owned();
         let kind = self.kind();
         let latest = |root: Option<&Path>| store.latest(root, kind).map(|latest| (latest.id, latest.notices));
         match open {
@@ -346,7 +350,7 @@ impl Host {
                 Ok(Target { notices, ..Target::of(root, choice) })
             }
             Open::Root(path) => {
-                let root = folder(&self.root.join(path))?;
+                let root = folder(&self.root().join(path))?;
                 Ok(Target::of(root, self.new_session()))
             }
         }
@@ -375,14 +379,12 @@ impl Host {
             let past = self.store().retold(id, self.setup.replay).unwrap_or_default();
             return self.go_on(configured, past).await;
         }
-        let root = target.root.clone();
         let goes_on = target.carried.is_some();
         let Started { engine, announcement } = self.start(target, configured).await?;
         if let Some(before) = self.session.as_ref().filter(|_| goes_on) {
             engine.follow(before);
         }
         self.leave_session().await;
-        self.root = root;
         announcement.announce(&engine).await;
         self.session = Some(engine);
         Ok(())

@@ -199,7 +199,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let servers = kept(servers, plan, &setup, &config, &root, &redactor);
     let check = match &answers {
         Answers::Other(_) => None,
-        Answers::Model(..) => SessionCheck::choose(&configured, &root, &grants, setup.person),
+        Answers::Model(..) => SessionCheck::choose(&configured, &tools.workspace, &grants, setup.person),
     };
     let work = WorkTracker::recall(&opened.transcript.checks, check.as_ref().map(|check| check.command()));
     let named = named.map(str::to_owned).filter(|name| carried.is_none() || name != persona::DEFAULT);

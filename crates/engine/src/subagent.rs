@@ -48,8 +48,8 @@ pub(crate) struct Subagents {
     used: Mutex<Usage>,
 }
 
-/// Who tells something to the parent's front end.
-struct Who<'a> {
+/// Names a subagent to its parent's front end.
+struct TaskLabel<'a> {
     agent: &'a str,
     /// The call of the parent that it works for, and on what.
     task: &'a str,
@@ -107,10 +107,10 @@ impl Subagents {
         let session = child.session.id().to_string();
         let name = child.session.persona().name.clone();
         let root = child.session.root().to_owned();
-        let who = Who { agent: &name, task: &call.id, about: &about, root: &root };
+        let label = TaskLabel { agent: &name, task: &call.id, about: &about, root: &root };
         let (summary, (error, calls, answers)) = tokio::join!(
             self.turn(child, prompt, call.id.clone(), call.cancel),
-            self.forward(&who, inbox, call.progress)
+            self.forward(&label, inbox, call.progress)
         );
         call.beside.set(|beside| (beside.task, beside.answers) = (Some(calls), answers));
         self.denied.fetch_add(summary.denied, Ordering::Relaxed);
@@ -168,20 +168,20 @@ impl Subagents {
     /// Gives back the last error, how many calls there were, and what was answered about them.
     async fn forward(
         &self,
-        who: &Who<'_>,
+        label: &TaskLabel<'_>,
         mut inbox: mpsc::Receiver<Event>,
         progress: mpsc::Sender<String>,
     ) -> (Option<String>, TaskCalls, Vec<TaskAnswer>) {
         let (mut last_error, mut calls) = (None, TaskCalls::default());
         let mut answers = Answers::default();
         while let Some(event) = inbox.recv().await {
-            answers.note(&event, who.root);
+            answers.note(&event, label.root);
             match &event {
                 Event::Error { message, .. } => last_error = Some(message.clone()),
                 Event::ToolRequested { name, input, .. } => {
                     calls.calls += 1;
                     // A full queue drops the line: progress is never waited for.
-                    let _ = progress.try_send(format!("{}: {}\n", who.agent, labels::call(name, input)));
+                    let _ = progress.try_send(format!("{}: {}\n", label.agent, labels::call(name, input)));
                 }
                 Event::ToolFinished { name, result, .. } => {
                     let failed = !titles::ended(name, result).well;
@@ -191,7 +191,7 @@ impl Subagents {
                 }
                 _ => {}
             }
-            if let Some(event) = passed_on(event, who) {
+            if let Some(event) = passed_on(event, label) {
                 self.session.events.pass_on(event).await;
             }
         }
@@ -237,8 +237,8 @@ impl SubagentLauncher for Subagents {
 }
 
 /// A child's event as its parent's front end hears it: in the child's name, and under ids of its own.
-fn passed_on(event: Event, who: &Who<'_>) -> Option<Event> {
-    let Who { agent, task, about, .. } = *who;
+fn passed_on(event: Event, label: &TaskLabel<'_>) -> Option<Event> {
+    let TaskLabel { agent, task, about, .. } = *label;
     let own = |id: String| format!("{task}/{id}");
     let origin = CallOrigin::Subagent;
     Some(match event {

@@ -107,7 +107,7 @@ impl Acp {
             let transcript = io.session.events.transcript();
             (transcript.turns, prompt::attached(&transcript))
         };
-        let mut teller = Teller::new(io.clone(), self.launch.root.clone(), turn, &self.command.name);
+        let mut teller = Teller::new(io.clone(), turn, &self.command.name);
         let ended = self.answer(&prompt.text, &attached, &mut teller, io).await;
         // Whatever it says of the end of a turn that was called off.
         let ended = if io.cancel.is_cancelled() { Err(Trouble::Interrupted) } else { ended };
@@ -142,7 +142,7 @@ impl Acp {
             Ok(()) => {
                 self.tell_mode(&link, io).await;
                 let meanwhile = std::mem::take(&mut self.meanwhile);
-                let blocks = prompt::blocks(text, &meanwhile, attached, &link.welcome, &self.launch.root);
+                let blocks = prompt::blocks(text, &meanwhile, attached, &link.welcome, io.session.root());
                 self.with_words(&mut link, blocks, teller, io).await
             }
             Err(trouble) => Err(trouble),
@@ -174,7 +174,7 @@ impl Acp {
                 return Ok(ended);
             }
             teller.pause().await;
-            blocks = prompt::blocks(&words, &[], &[], &link.welcome, &self.launch.root);
+            blocks = prompt::blocks(&words, &[], &[], &link.welcome, io.session.root());
         }
     }
 

@@ -2,7 +2,6 @@
 //! plan. Keeps no more of it than is needed to tell the rest.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -27,7 +26,6 @@ const ORIGIN: CallOrigin = CallOrigin::Remote;
 
 pub(super) struct Teller {
     io: TurnIo,
-    root: PathBuf,
     pub(super) turn: u32,
     agent: String,
     text: String,
@@ -60,10 +58,9 @@ struct Told {
 }
 
 impl Teller {
-    pub(super) fn new(io: TurnIo, root: PathBuf, turn: u32, agent: &str) -> Self {
+    pub(super) fn new(io: TurnIo, turn: u32, agent: &str) -> Self {
         Self {
             io,
-            root,
             turn,
             agent: agent.to_owned(),
             text: String::new(),
@@ -247,7 +244,7 @@ impl Teller {
             origin: ORIGIN,
             kind: kind(call.kind.as_deref()),
             locations: locations
-                .map(|at| Location { path: self.root.join(&at.path), line: at.line })
+                .map(|at| Location { path: self.io.session.root().join(&at.path), line: at.line })
                 .collect(),
             preview,
         };
@@ -287,7 +284,8 @@ impl Teller {
     async fn only_reads(&self, call: &Value) -> bool {
         match (call["kind"].as_str(), Proposal::of(call)) {
             (Some("execute"), Proposal::Run { command: Some(command), folder }) => {
-                let cwd = folder.map_or_else(|| self.root.clone(), |folder| self.root.join(folder));
+                let root = self.io.session.root();
+                let cwd = folder.map_or_else(|| root.to_owned(), |folder| root.join(folder));
                 let origin = Origin::Model;
                 approve::only_reads(&self.io, &Action::Command { command, cwd, origin }).await
             }

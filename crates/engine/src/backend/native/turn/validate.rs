@@ -25,7 +25,7 @@ const SHOWN_LIMIT: usize = 2 << 10;
 /// A file's time is that of the last tick of the kernel's clock.
 const CLOCK_TICK: SignedDuration = SignedDuration::from_millis(10);
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Validation {
     pub check: Arc<SessionCheck>,
     timeout: Option<Duration>,
