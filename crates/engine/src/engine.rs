@@ -2,8 +2,8 @@
 //! How a session comes to be is `start`; which one is open is `host`; what a line of input means is `intake`; what a turn
 //! does is `turn`.
 
+mod agent_switch;
 mod aside;
-mod cast;
 mod inbox;
 mod intake;
 mod mentioned;

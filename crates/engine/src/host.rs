@@ -15,9 +15,9 @@ use zdx_protocol::{
 
 use crate::approvals::Approvals;
 use crate::backend::Backend;
-use crate::engine::{CarriedChoices, Engine, Inbox, Leave, failed};
+use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::setup::Setup;
-use crate::start::{self, Beginning, Handed, SessionChoice, StartError, Started};
+use crate::start::{self, Beginning, Handed, SessionChoice, SessionTarget, StartError, Started};
 use zdx_config::ConfigError;
 use zdx_config::EffectiveConfig;
 use zdx_config::trust::{ContentHash, TrustError};
@@ -113,22 +113,6 @@ impl OpenError {
             Self::Start(error) => error.kind(),
             Self::Abandoned(_) => ErrorKind::Interrupted,
         }
-    }
-}
-
-/// Which session, and where.
-struct Target {
-    root: PathBuf,
-    choice: SessionChoice,
-    /// What of the open session goes on in it.
-    carried: Option<CarriedChoices>,
-    /// What the user should know of the choice.
-    notices: Vec<(NoticeLevel, String)>,
-}
-
-impl Target {
-    fn of(root: PathBuf, choice: SessionChoice) -> Self {
-        Self { root, choice, carried: None, notices: Vec::new() }
     }
 }
 
@@ -288,7 +272,7 @@ impl Host {
         let Some(mut before) = self.session.take() else { return Ok(()) };
         let (log, transcript) = before.session().events.hand_over();
         let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
-        let target = Target { carried: Some(before.carried()), ..Target::of(root, choice) };
+        let target = SessionTarget { carried: Some(before.carried()), ..SessionTarget::of(root, choice) };
         let started = self.start(target, configured).await;
         match started {
             Ok(Started { engine, announcement }) => {
@@ -319,7 +303,7 @@ impl Host {
         if self.setup.save { SessionChoice::New } else { SessionChoice::Unsaved }
     }
 
-    fn target(&self, open: Open) -> Result<Target, OpenError> {
+    fn target(&self, open: Open) -> Result<SessionTarget, OpenError> {
         let store = self.store();
         let root = self.root().to_owned();
         let kind = self.kind();
@@ -327,7 +311,7 @@ impl Host {
         match open {
             Open::New => {
                 let carried = self.session.as_ref().map(Engine::carried);
-                Ok(Target { carried, ..Target::of(root, self.new_session()) })
+                Ok(SessionTarget { carried, ..SessionTarget::of(root, self.new_session()) })
             }
             Open::Resume(_) if !self.setup.save => Err(OpenError::NotSaving),
             Open::Resume(pick) => {
@@ -337,7 +321,7 @@ impl Host {
                     SessionPick::Latest => latest(None)?,
                 };
                 let notices = notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect();
-                Ok(Target { notices, ..Target::of(root, SessionChoice::Existing(id)) })
+                Ok(SessionTarget { notices, ..SessionTarget::of(root, SessionChoice::Existing(id)) })
             }
             Open::Fork { turn } => {
                 let none = || OpenError::NothingToFork("no session is open".to_owned());
@@ -347,11 +331,11 @@ impl Host {
                 let last =
                     turn.map_or(open.session().events.transcript().turns, |turn| turn.saturating_sub(1));
                 let notices = vec![(NoticeLevel::Info, forked(&id.to_string(), last))];
-                Ok(Target { notices, ..Target::of(root, choice) })
+                Ok(SessionTarget { notices, ..SessionTarget::of(root, choice) })
             }
             Open::Root(path) => {
                 let root = folder(&self.root().join(path))?;
-                Ok(Target::of(root, self.new_session()))
+                Ok(SessionTarget::of(root, self.new_session()))
             }
         }
     }
@@ -371,7 +355,7 @@ impl Host {
         Err(OpenError::Abandoned(instead))
     }
 
-    async fn begin(&mut self, target: Target, configured: EffectiveConfig) -> Result<(), OpenError> {
+    async fn begin(&mut self, target: SessionTarget, configured: EffectiveConfig) -> Result<(), OpenError> {
         if let SessionChoice::Existing(id) = target.choice
             && self.session.as_ref().is_some_and(|open| open.session().saved_id() == Some(id))
         {
@@ -391,14 +375,15 @@ impl Host {
     }
 
     /// A session put together, while a way out stays open.
-    async fn start(&mut self, target: Target, configured: EffectiveConfig) -> Result<Started, OpenError> {
+    async fn start(
+        &mut self,
+        target: SessionTarget,
+        configured: EffectiveConfig,
+    ) -> Result<Started, OpenError> {
         let opening = start::start(Beginning {
             setup: Arc::clone(&self.setup),
-            root: target.root,
+            target,
             configured,
-            session: target.choice,
-            carried: target.carried,
-            notices: target.notices,
             events: self.events.clone(),
             approvals: self.approvals.clone(),
             servers: self.servers.clone(),

@@ -50,19 +50,30 @@ use zdx_workspace::workspace::Workspace;
 /// What a session begins with.
 pub(crate) struct Beginning {
     pub setup: Arc<Setup>,
-    pub root: PathBuf,
+    pub target: SessionTarget,
     pub configured: EffectiveConfig,
-    pub session: SessionChoice,
-    /// From the session before, if this one goes on with what was chosen there.
-    pub carried: Option<CarriedChoices>,
-    /// What the user should know of how it was chosen.
-    pub notices: Vec<(NoticeLevel, String)>,
     pub events: mpsc::Sender<Event>,
     pub approvals: Approvals,
     /// The servers that run already, if any: they stay where the same ones are wanted.
     pub servers: Option<Arc<ServerSet>>,
     /// Who answers instead of a model; tests have one that follows a script.
     pub scripted: Option<Backend>,
+}
+
+/// The session to open, and the folder it is opened in.
+pub(crate) struct SessionTarget {
+    pub root: PathBuf,
+    pub choice: SessionChoice,
+    /// Set when the new session goes on with what the user chose in the open one.
+    pub carried: Option<CarriedChoices>,
+    /// What the user should know of the choice.
+    pub notices: Vec<(NoticeLevel, String)>,
+}
+
+impl SessionTarget {
+    pub(crate) fn of(root: PathBuf, choice: SessionChoice) -> Self {
+        Self { root, choice, carried: None, notices: Vec::new() }
+    }
 }
 
 pub(crate) enum SessionChoice {
@@ -130,23 +141,13 @@ impl StartError {
 
 /// Puts a session together. It does nothing before it is run.
 pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
-    let Beginning {
-        setup,
-        root,
-        mut configured,
-        session,
-        carried,
-        notices,
-        events,
-        approvals,
-        servers,
-        scripted,
-    } = beginning;
+    let Beginning { setup, target, mut configured, events, approvals, servers, scripted } = beginning;
+    let SessionTarget { root, choice, carried, notices } = target;
     let workspace = Workspace::open(&root)
         .map(|workspace| workspace.with_home(setup.env.home()).with_locks_in(setup.paths.locks()))
         .map_err(|source| StartError::Root { path: root.clone(), source })?;
     let root = workspace.root().to_owned();
-    let mut opened = OpenedSession::open(&setup, session, &workspace)?;
+    let mut opened = OpenedSession::open(&setup, choice, &workspace)?;
     opened.notices.extend(notices);
     opened.warn(std::mem::take(&mut configured.resolved.notices));
     opened.warn(configured.notice().into_iter().collect());

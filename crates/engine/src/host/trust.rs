@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zdx_protocol::{Command, ErrorKind, Event, NoticeLevel, RequestId, Sent, Standing, TrustRequest};
 
-use super::{Host, OpenError, Target};
+use super::{Host, OpenError, SessionTarget};
 use crate::engine::failed;
 use zdx_config::EffectiveConfig;
 use zdx_config::trust::TrustStore;
@@ -27,7 +27,7 @@ impl Host {
         match &self.session {
             Some(_) => self.go_on(configured, Vec::new()).await,
             None => {
-                let target = Target::of(self.root().to_owned(), self.new_session());
+                let target = SessionTarget::of(self.root().to_owned(), self.new_session());
                 self.begin(target, configured).await
             }
         }
