@@ -2,8 +2,8 @@
 //! How a session comes to be is `start`; which one is open is `host`; what a line of input means is `intake`; what a turn
 //! does is `turn`.
 
+mod agent_switch;
 mod aside;
-mod cast;
 mod inbox;
 mod intake;
 mod mentioned;
@@ -14,31 +14,28 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{
-    Approval, CheckChoice, Command, CommandId, ErrorKind, Event, NoticeLevel, Open, Outcome, Prompt, Sent,
-    TurnState, TurnSummary,
+    CheckChoice, Command, CommandId, ErrorKind, Event, NoticeLevel, Open, Outcome, Prompt, Sent, TurnState,
+    TurnSummary,
 };
 
 use crate::backend::{Backend, BackendInfo};
-use crate::call::{Approvals, CallContext, TurnIo, command};
-use crate::emit::Emitter;
+use crate::call::{TurnIo, command};
 use crate::history::revert::{RevertError, Way};
-use crate::in_force::Ruler;
-use crate::persona::{Persona, Personas};
 use crate::queries::{NO_CHECK, Queries};
-use crate::subagent::{ParentState, Subagents};
+use crate::session::Session;
+use crate::subagent::Subagents;
 use crate::turn;
 pub(crate) use aside::{Aside, failed};
 pub(crate) use inbox::Inbox;
 use intake::Work;
 use zdx_config::library::ExpandedCommand;
+use zdx_tools::registry::ToolRegistry;
 
 pub(crate) struct Engine {
-    emit: Emitter,
+    session: Session,
     backend: Backend,
-    calls: CallContext,
-    ruler: Ruler,
-    personas: Arc<Personas>,
-    persona: Arc<Persona>,
+    /// The tools of the agent at work.
+    registry: Arc<ToolRegistry>,
     subagents: Arc<Subagents>,
     queries: Arc<Queries>,
     /// The last turn that was begun here, and how many turns there were with it.
@@ -47,8 +44,8 @@ pub(crate) struct Engine {
     loan: Option<Loan>,
 }
 
-/// What a user chose and need not choose again.
-pub(crate) struct Carried {
+/// The user's choices that the session opened next begins with.
+pub(crate) struct CarriedChoices {
     pub model: String,
     pub agent: String,
     /// The agent that answers in place of a model.
@@ -61,14 +58,6 @@ pub(crate) struct Carried {
 pub(crate) struct Loan {
     /// What answered before; none when the session began with the agent.
     pub before: Option<String>,
-}
-
-/// Who can be at work, and who is.
-pub(crate) struct Cast {
-    pub personas: Arc<Personas>,
-    pub persona: Persona,
-    pub subagents: Arc<Subagents>,
-    pub loan: Option<Loan>,
 }
 
 /// Why a session is left.
@@ -116,48 +105,36 @@ struct Queue {
 
 impl Engine {
     pub(crate) fn new(
-        emit: Emitter,
+        session: Session,
         backend: Backend,
-        calls: CallContext,
-        ruler: Ruler,
-        cast: Cast,
-        queries: Arc<Queries>,
+        registry: Arc<ToolRegistry>,
+        subagents: Arc<Subagents>,
+        loan: Option<Loan>,
     ) -> Self {
-        let Cast { personas, persona, subagents, loan } = cast;
-        let persona = Arc::new(persona);
-        Self { emit, backend, calls, ruler, personas, persona, subagents, queries, repeatable: None, loan }
+        let queries = Arc::new(Queries::new(session.clone(), &backend));
+        Self { session, backend, registry, subagents, queries, repeatable: None, loan }
     }
 
     /// Goes on where another one stopped: what the user chose there stays chosen.
     pub(crate) fn follow(&self, before: &Self) {
-        if let Some(approval) = before.ruler.chosen() {
-            self.ruler.set_approval(approval);
+        if let Some(approval) = before.session.policy.chosen() {
+            self.session.policy.set_approval(approval);
         }
     }
 
     /// What goes on in a fresh session that follows this one; the preset does too, by `follow`.
-    pub(crate) fn carried(&self) -> Carried {
+    pub(crate) fn carried(&self) -> CarriedChoices {
         let BackendInfo { model, remote_agent, modes, .. } = self.backend.info().clone();
-        let agent = modes.map_or_else(|| self.persona.name.clone(), |modes| modes.current);
-        Carried { model, agent, remote: remote_agent, loan: self.loan.clone() }
+        let agent = modes.map_or_else(|| self.session.persona().name.clone(), |modes| modes.current);
+        CarriedChoices { model, agent, remote: remote_agent, loan: self.loan.clone() }
     }
 
-    /// The preset that holds now.
-    pub(crate) fn approval(&self) -> Approval {
-        self.ruler.approval()
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
     }
 
-    /// The preset, if it was chosen and not configured.
-    pub(crate) fn chosen_preset(&self) -> Option<Approval> {
-        self.ruler.chosen()
-    }
-
-    pub(crate) fn emit(&self) -> &Emitter {
-        &self.emit
-    }
-
-    pub(crate) fn queries(&self) -> &Queries {
-        &self.queries
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.backend
     }
 
     /// Until something else than this session is wanted.
@@ -176,9 +153,9 @@ impl Engine {
             tokio::select! {
                 biased;
                 () = aside.next(), if !aside.is_empty() => {}
-                sent = inbox.next(), if !aside.is_full() => queue.take(sent, None, &self.desk(), &mut aside),
-                changed = self.queries.server_changed() => aside.tell(&self.emit, vec![changed]),
-                told = self.backend.attend() => aside.tell(&self.emit, vec![told]),
+                sent = inbox.next(), if !aside.is_full() => queue.take(sent, None, &self.queries, &mut aside),
+                changed = self.session.server_changed() => aside.tell(&self.session.events, vec![changed]),
+                told = self.backend.attend() => aside.tell(&self.session.events, vec![told]),
             }
             queue.pass_on(inbox);
         }
@@ -187,13 +164,8 @@ impl Engine {
     /// Leaves nothing behind: no child, no unsaved word.
     pub(crate) async fn close(&mut self) {
         self.backend.close().await;
-        self.calls.tools.shell.stop_background(&[]).await;
-        self.emit.sync().await;
-    }
-
-    fn desk(&self) -> Desk<'_> {
-        let Self { emit, ruler, calls, queries, .. } = self;
-        Desk { emit, ruler, approvals: &calls.approvals, queries }
+        self.session.state.tools.shell.stop_background(&[]).await;
+        self.session.events.sync().await;
     }
 
     async fn carry_out(
@@ -233,11 +205,11 @@ impl Engine {
             Ok(()) => Event::Done { id },
             Err((kind, message)) => failed(id, kind, message),
         };
-        self.emit.emit(end).await;
+        self.session.events.emit(end).await;
     }
 
     async fn prompt(&mut self, prompt: Prompt, queue: &mut Queue, aside: &mut Aside, inbox: &mut Inbox) {
-        let before = self.emit.transcript().turns;
+        let before = self.session.events.transcript().turns;
         let work = self.take_in(prompt.clone()).await;
         self.turn(work, queue, aside, inbox).await;
         self.note_repeatable(before, RepeatableTurn::Prompt(prompt));
@@ -245,7 +217,7 @@ impl Engine {
 
     /// `before`: the number of turns before this one, which need not have become one.
     fn note_repeatable(&mut self, before: u32, turn: RepeatableTurn) {
-        let turns = self.emit.transcript().turns;
+        let turns = self.session.events.transcript().turns;
         if turns > before {
             self.repeatable = Some((turns, turn));
         }
@@ -257,10 +229,10 @@ impl Engine {
         aside: &mut Aside,
         inbox: &mut Inbox,
     ) -> Result<(), (ErrorKind, String)> {
-        if self.queries.check.is_none() {
+        if self.session.spec.check.is_none() {
             return Err((ErrorKind::Config, NO_CHECK.to_owned()));
         }
-        let before = self.emit.transcript().turns;
+        let before = self.session.events.transcript().turns;
         self.turn(Work::Check, queue, aside, inbox).await;
         self.note_repeatable(before, RepeatableTurn::Check);
         Ok(())
@@ -268,54 +240,47 @@ impl Engine {
 
     async fn turn(&mut self, work: Work, queue: &mut Queue, aside: &mut Aside, inbox: &mut Inbox) {
         let cancel = CancellationToken::new();
-        let before = self.emit.transcript().turns;
+        let before = self.session.events.transcript().turns;
         let typed = matches!(work, Work::Shell { .. });
         // What earlier turns left running is not this one's to stop.
-        let earlier = self.calls.tools.shell.background();
-        self.tell_subagents();
-        let (persona, policy) = (Arc::clone(&self.persona), self.ruler.in_force());
-        let io = TurnIo::new(self.emit.clone(), &self.calls, persona, policy, cancel.clone());
-        let Self { emit, ruler, calls, queries, backend, .. } = self;
-        let desk = Desk { emit, ruler, approvals: &calls.approvals, queries };
+        let earlier = self.session.state.tools.shell.background();
+        // Children are launched with the model of this moment.
+        self.subagents.set_seed(self.backend.seed());
+        let io = TurnIo::new(self.session.clone(), Arc::clone(&self.registry), cancel.clone());
+        let Self { session, queries, backend, .. } = self;
         let mut summary = {
             let turn = answer(backend, work, &io);
             tokio::pin!(turn);
             loop {
                 tokio::select! {
                     biased;
-                    sent = inbox.next(), if !inbox.is_closed() && !aside.is_full() => queue.take(sent, Some(&cancel), &desk, aside),
+                    sent = inbox.next(), if !inbox.is_closed() && !aside.is_full() => queue.take(sent, Some(&cancel), queries, aside),
                     () = aside.next(), if !aside.is_empty() => {}
-                    changed = queries.server_changed(), if !aside.is_full() => aside.tell(emit, vec![changed]),
+                    changed = session.server_changed(), if !aside.is_full() => aside.tell(&session.events, vec![changed]),
                     summary = &mut turn => break summary,
                 }
             }
         };
         queue.pass_on(inbox);
         if cancel.is_cancelled() {
-            self.calls.tools.shell.stop_background(&earlier).await;
+            self.session.state.tools.shell.stop_background(&earlier).await;
         }
         summary.denied += self.subagents.take_denied();
         summary.usage.add(self.subagents.take_used());
-        summary.begun = !typed && self.emit.transcript().turns > before;
+        summary.begun = !typed && self.session.events.transcript().turns > before;
         self.tell_background().await;
-        self.emit.emit(Event::TurnFinished(summary)).await;
-        self.emit.emit(Event::StateChanged { state: TurnState::Idle }).await;
+        self.session.events.emit(Event::TurnFinished(summary)).await;
+        self.session.events.emit(Event::StateChanged { state: TurnState::Idle }).await;
     }
 
     /// Children that outlive their call are the user's business: they live until zdx leaves.
     async fn tell_background(&self) {
-        let running = self.calls.tools.shell.background();
+        let running = self.session.state.tools.shell.background();
         if !running.is_empty() {
             let commands: Vec<String> = running.into_iter().map(|child| child.command).collect();
             let message = format!("still running until zdx exits: {}", commands.join("; "));
-            self.emit.notice(NoticeLevel::Info, message).await;
+            self.session.events.notice(NoticeLevel::Info, message).await;
         }
-    }
-
-    /// Whoever is launched works with the model and the rules of this moment.
-    fn tell_subagents(&self) {
-        let policy = self.ruler.in_force();
-        self.subagents.set_parent(self.backend.seed().map(|seed| ParentState { seed, policy }));
     }
 }
 
@@ -348,7 +313,7 @@ async fn answer(backend: &mut Backend, work: Work, io: &TurnIo) -> TurnSummary {
 async fn fill(expanded: &ExpandedCommand, io: &TurnIo) -> (String, u32) {
     let (mut outputs, mut denied) = (Vec::new(), 0);
     for (n, command) in expanded.shells().enumerate() {
-        let id = format!("slash-{}-{n}", io.emit.transcript().turns);
+        let id = format!("slash-{}-{n}", io.session.events.transcript().turns);
         match command::output_of(id, command, io).await {
             Ok(output) => outputs.push(output),
             Err(refused) => {
@@ -360,26 +325,19 @@ async fn fill(expanded: &ExpandedCommand, io: &TurnIo) -> (String, u32) {
     (expanded.fill(&outputs), denied)
 }
 
-/// What a command needs that is carried out at once, during a turn too.
-struct Desk<'a> {
-    emit: &'a Emitter,
-    ruler: &'a Ruler,
-    approvals: &'a Approvals,
-    queries: &'a Arc<Queries>,
-}
-
 impl Queue {
     /// `turn` is what stops the one that runs.
     fn take(
         &mut self,
         sent: Option<Sent>,
         turn: Option<&CancellationToken>,
-        desk: &Desk<'_>,
+        queries: &Arc<Queries>,
         aside: &mut Aside,
     ) {
+        let session = &queries.session;
         // The front end is gone: nobody reads on, nothing may go on.
         let Some(Sent { id, command }) = sent else {
-            return self.leave(Leave::Shutdown { id: None }, turn, desk, aside);
+            return self.leave(Leave::Shutdown { id: None }, turn, queries, aside);
         };
         if self.leave.is_some() && !command.is_for_now() {
             return self.later.push(Sent { id, command });
@@ -395,64 +353,70 @@ impl Queue {
             Command::Redo => self.work.push_back((id, Task::Undo(Way::Forth))),
             Command::Compact => self.work.push_back((id, Task::Compact)),
             Command::Check(Some(CheckChoice::Run)) => self.work.push_back((id, Task::Check)),
-            Command::Check(choice) => aside.check(desk.emit, desk.queries, id, choice),
+            Command::Check(choice) => aside.check(session, id, choice),
             Command::SetModel(model) => self.work.push_back((id, Task::SetModel(model))),
             Command::SetAgent(agent) => self.work.push_back((id, Task::SetAgent(agent))),
             Command::Answer { request, decision } => {
-                let end = match desk.approvals.answer(request, decision) {
+                let end = match session.policy.approvals.answer(request, decision) {
                     true => Event::Done { id },
                     false => failed(id, ErrorKind::Session, "that question is no longer open"),
                 };
-                aside.tell(desk.emit, vec![end]);
+                aside.tell(&session.events, vec![end]);
             }
             Command::AnswerTrust { .. } => {
                 let end = failed(id, ErrorKind::Session, "nothing is asked about trust now");
-                aside.tell(desk.emit, vec![end]);
+                aside.tell(&session.events, vec![end]);
             }
             Command::SetApproval(approval) => {
-                desk.ruler.set_approval(approval);
-                aside.tell(desk.emit, vec![Event::ApprovalChanged { approval }, Event::Done { id }]);
+                session.policy.set_approval(approval);
+                aside.tell(&session.events, vec![Event::ApprovalChanged { approval }, Event::Done { id }]);
             }
-            Command::AddFolder { path } => aside.add_folder(desk.emit, desk.queries, id, path),
-            Command::Revoke { grant } => aside.revoke(desk.emit, desk.queries, id, grant),
-            Command::Ask(query) => aside.ask(desk.emit, desk.queries, id, query),
-            Command::Remember { line } => aside.remember(desk.emit, desk.queries, id, line),
-            Command::Export { path } => aside.export(desk.emit, desk.queries, id, path),
+            Command::AddFolder { path } => aside.add_folder(session, id, path),
+            Command::Revoke { grant } => aside.revoke(session, id, grant),
+            Command::Ask(query) => aside.ask(queries, id, query),
+            Command::Remember { line } => aside.remember(session, id, line),
+            Command::Export { path } => aside.export(session, id, path),
             Command::Interrupt => {
-                self.interrupt(turn, desk, aside);
+                self.interrupt(turn, queries, aside);
                 if turn.is_none() {
                     aside.interrupt();
                 }
-                aside.tell(desk.emit, vec![Event::Done { id }]);
+                aside.tell(&session.events, vec![Event::Done { id }]);
             }
             // What cannot be opened costs nothing that is going on.
-            Command::Open(open) => match desk.queries.may_open(&open) {
-                Ok(()) => self.leave(Leave::Open { id, open }, turn, desk, aside),
-                Err(why) => aside.tell(desk.emit, vec![failed(id, why.kind, why.message)]),
+            Command::Open(open) => match session.may_open(&open) {
+                Ok(()) => self.leave(Leave::Open { id, open }, turn, queries, aside),
+                Err(why) => aside.tell(&session.events, vec![failed(id, why.kind, why.message)]),
             },
-            Command::Trust => self.leave(Leave::Trust { id }, turn, desk, aside),
-            Command::Shutdown => self.leave(Leave::Shutdown { id: Some(id) }, turn, desk, aside),
+            Command::Trust => self.leave(Leave::Trust { id }, turn, queries, aside),
+            Command::Shutdown => self.leave(Leave::Shutdown { id: Some(id) }, turn, queries, aside),
         }
     }
 
     /// Stops the turn that runs; what waits behind it is not begun.
-    fn interrupt(&mut self, turn: Option<&CancellationToken>, desk: &Desk<'_>, aside: &mut Aside) {
+    fn interrupt(&mut self, turn: Option<&CancellationToken>, queries: &Arc<Queries>, aside: &mut Aside) {
         let waiting = self.work.drain(..);
         let dropped =
             waiting.map(|(id, _)| failed(id, ErrorKind::Interrupted, "interrupted before it began"));
-        aside.tell(desk.emit, dropped.collect());
+        aside.tell(&queries.session.events, dropped.collect());
         if let Some(cancel) = turn {
             cancel.cancel();
         }
     }
 
-    fn leave(&mut self, leave: Leave, turn: Option<&CancellationToken>, desk: &Desk<'_>, aside: &mut Aside) {
-        self.interrupt(turn, desk, aside);
+    fn leave(
+        &mut self,
+        leave: Leave,
+        turn: Option<&CancellationToken>,
+        queries: &Arc<Queries>,
+        aside: &mut Aside,
+    ) {
+        self.interrupt(turn, queries, aside);
         if let Some(Leave::Open { id, .. } | Leave::Trust { id } | Leave::Shutdown { id: Some(id) }) =
             self.leave.replace(leave)
         {
             aside.tell(
-                desk.emit,
+                &queries.session.events,
                 vec![failed(id, ErrorKind::Interrupted, "something else was wanted instead")],
             );
         }

@@ -123,25 +123,25 @@ impl GrantStore {
 
 /// What holds in a running session: shared with the agents that work for it, and never older than the file.
 #[derive(Clone, Debug)]
-pub struct Granted {
+pub(crate) struct Granted {
     session: Arc<Mutex<HashSet<String>>>,
     store: GrantStore,
 }
 
 impl Granted {
-    pub fn new(session: &[String], store: GrantStore) -> Self {
+    pub(crate) fn new(session: &[String], store: GrantStore) -> Self {
         Self { session: Arc::new(Mutex::new(session.iter().cloned().collect())), store }
     }
 
     /// What was revoked elsewhere meanwhile is gone; a file that cannot be read grants nothing.
-    pub fn now(&self, root: &Path) -> HashSet<String> {
+    pub(crate) fn now(&self, root: &Path) -> HashSet<String> {
         let mut granted = self.session().clone();
         granted.extend(self.store.of(root).unwrap_or_default());
         granted
     }
 
     /// What holds for the session alone, and what for every session here, in order.
-    pub fn by_scope(&self, root: &Path) -> (Vec<String>, Vec<String>) {
+    pub(crate) fn by_scope(&self, root: &Path) -> (Vec<String>, Vec<String>) {
         let mut session: Vec<String> = self.session().iter().cloned().collect();
         session.sort_unstable();
         (session, self.store.of(root).unwrap_or_default())
@@ -149,7 +149,7 @@ impl Granted {
 
     /// For the session by the record of the answer; for the project in zdx's own home. What cannot be kept there holds
     /// for the session.
-    pub fn remember(&self, root: &Path, grant: &str, scope: GrantScope) -> Result<(), GrantError> {
+    pub(crate) fn remember(&self, root: &Path, grant: &str, scope: GrantScope) -> Result<(), GrantError> {
         let kept = match scope {
             GrantScope::Session => None,
             GrantScope::Project => Some(self.store.add(root, grant)),
@@ -168,7 +168,12 @@ impl Granted {
     }
 
     /// Puts a grant for the project in the place of others. Unlike `remember`, it holds only where it can be kept.
-    pub fn replace(&self, root: &Path, old: impl Fn(&str) -> bool, grant: &str) -> Result<(), GrantError> {
+    pub(crate) fn replace(
+        &self,
+        root: &Path,
+        old: impl Fn(&str) -> bool,
+        grant: &str,
+    ) -> Result<(), GrantError> {
         self.store.replace(root, old, grant)
     }
 
@@ -179,7 +184,11 @@ impl Granted {
     }
 
     /// Takes back what is meant, wherever it holds, and says what that was.
-    pub fn revoke(&self, root: &Path, meant: impl Fn(&str) -> bool) -> Result<Vec<String>, GrantError> {
+    pub(crate) fn revoke(
+        &self,
+        root: &Path,
+        meant: impl Fn(&str) -> bool,
+    ) -> Result<Vec<String>, GrantError> {
         let (session, project) = (self.session().clone(), self.store.of(root)?);
         let mut gone: Vec<String> = session.into_iter().chain(project).filter(|grant| meant(grant)).collect();
         gone.sort_unstable();

@@ -13,11 +13,11 @@ use zdx_protocol::{
     Command, CommandId, EngineHandle, ErrorKind, Event, NoticeLevel, Open, Sent, SessionPick,
 };
 
+use crate::approvals::Approvals;
 use crate::backend::Backend;
-use crate::call::Approvals;
 use crate::engine::{Engine, Inbox, Leave, failed};
 use crate::setup::Setup;
-use crate::start::{self, Beginning, Carried, Handed, SessionChoice, StartError, Started};
+use crate::start::{self, Beginning, Handed, SessionChoice, SessionTarget, StartError, Started};
 use zdx_config::ConfigError;
 use zdx_config::EffectiveConfig;
 use zdx_config::trust::{ContentHash, TrustError};
@@ -45,7 +45,6 @@ fn launch(setup: Setup, scripted: Instance) -> EngineHandle {
     let (handle, end) = EngineHandle::pair();
     let host = Host {
         scripted,
-        root: setup.root.clone(),
         setup: Arc::new(setup),
         events: end.events,
         inbox: Inbox::new(end.commands),
@@ -61,7 +60,6 @@ fn launch(setup: Setup, scripted: Instance) -> EngineHandle {
 struct Host {
     scripted: Instance,
     setup: Arc<Setup>,
-    root: PathBuf,
     events: mpsc::Sender<Event>,
     inbox: Inbox,
     session: Option<Engine>,
@@ -118,23 +116,12 @@ impl OpenError {
     }
 }
 
-/// Which session, and where.
-struct Target {
-    root: PathBuf,
-    choice: SessionChoice,
-    /// What of the open session goes on in it.
-    carried: Option<Carried>,
-    /// What the user should know of the choice.
-    notices: Vec<(NoticeLevel, String)>,
-}
-
-impl Target {
-    fn of(root: PathBuf, choice: SessionChoice) -> Self {
-        Self { root, choice, carried: None, notices: Vec::new() }
-    }
-}
-
 impl Host {
+    /// The folder of the open session; before there is one, that of the command line.
+    fn root(&self) -> &Path {
+        self.session.as_ref().map_or(&self.setup.root, |open| open.session().root())
+    }
+
     async fn run(mut self) {
         let mut next = None;
         loop {
@@ -242,7 +229,7 @@ impl Host {
 
     async fn open(&mut self, open: Open) -> Result<(), OpenError> {
         let latest = match &open {
-            Open::Resume(SessionPick::LatestHere) => Some(Some(self.root.clone())),
+            Open::Resume(SessionPick::LatestHere) => Some(Some(self.root().to_owned())),
             Open::Resume(SessionPick::Latest) => Some(None),
             Open::Resume(SessionPick::Id(_)) | Open::New | Open::Fork { .. } | Open::Root(_) => None,
         };
@@ -281,10 +268,11 @@ impl Host {
     /// The open session under another configuration: nothing of the conversation is lost, whether it is saved or not, and
     /// what the user chose in it stays chosen. Should it not come up again, it goes on as it was.
     async fn go_on(&mut self, configured: EffectiveConfig, past: Vec<Event>) -> Result<(), OpenError> {
+        let root = self.root().to_owned();
         let Some(mut before) = self.session.take() else { return Ok(()) };
-        let (log, transcript) = before.emit().hand_over();
+        let (log, transcript) = before.session().events.hand_over();
         let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
-        let target = Target { carried: Some(before.carried()), ..Target::of(self.root.clone(), choice) };
+        let target = SessionTarget { carried: Some(before.carried()), ..SessionTarget::of(root, choice) };
         let started = self.start(target, configured).await;
         match started {
             Ok(Started { engine, announcement }) => {
@@ -296,10 +284,10 @@ impl Host {
             }
             Err(error) => {
                 // The file was let go of when it did not come up; before anything was said there was none.
-                if let Some(id) = before.queries().saved {
+                if let Some(id) = before.session().saved_id() {
                     let log =
                         self.store().open(id).map_or_else(|_| self.store().create(id), |opened| opened.log);
-                    before.emit().take_back(log);
+                    before.session().events.take_back(log);
                 }
                 self.session = Some(before);
                 Err(error)
@@ -315,15 +303,15 @@ impl Host {
         if self.setup.save { SessionChoice::New } else { SessionChoice::Unsaved }
     }
 
-    fn target(&self, open: Open) -> Result<Target, OpenError> {
+    fn target(&self, open: Open) -> Result<SessionTarget, OpenError> {
         let store = self.store();
-        let root = self.root.clone();
+        let root = self.root().to_owned();
         let kind = self.kind();
         let latest = |root: Option<&Path>| store.latest(root, kind).map(|latest| (latest.id, latest.notices));
         match open {
             Open::New => {
                 let carried = self.session.as_ref().map(Engine::carried);
-                Ok(Target { carried, ..Target::of(root, self.new_session()) })
+                Ok(SessionTarget { carried, ..SessionTarget::of(root, self.new_session()) })
             }
             Open::Resume(_) if !self.setup.save => Err(OpenError::NotSaving),
             Open::Resume(pick) => {
@@ -333,20 +321,21 @@ impl Host {
                     SessionPick::Latest => latest(None)?,
                 };
                 let notices = notices.into_iter().map(|text| (NoticeLevel::Warning, text)).collect();
-                Ok(Target { notices, ..Target::of(root, SessionChoice::Existing(id)) })
+                Ok(SessionTarget { notices, ..SessionTarget::of(root, SessionChoice::Existing(id)) })
             }
             Open::Fork { turn } => {
                 let none = || OpenError::NothingToFork("no session is open".to_owned());
                 let open = self.session.as_ref().ok_or_else(none)?;
-                let id = open.queries().said().map_err(|why| OpenError::NothingToFork(why.message))?;
+                let id = open.session().recorded_id().map_err(|why| OpenError::NothingToFork(why.message))?;
                 let choice = SessionChoice::Existing(store.fork(id, turn)?);
-                let last = turn.map_or(open.emit().transcript().turns, |turn| turn.saturating_sub(1));
+                let last =
+                    turn.map_or(open.session().events.transcript().turns, |turn| turn.saturating_sub(1));
                 let notices = vec![(NoticeLevel::Info, forked(&id.to_string(), last))];
-                Ok(Target { notices, ..Target::of(root, choice) })
+                Ok(SessionTarget { notices, ..SessionTarget::of(root, choice) })
             }
             Open::Root(path) => {
-                let root = folder(&self.root.join(path))?;
-                Ok(Target::of(root, self.new_session()))
+                let root = folder(&self.root().join(path))?;
+                Ok(SessionTarget::of(root, self.new_session()))
             }
         }
     }
@@ -366,36 +355,35 @@ impl Host {
         Err(OpenError::Abandoned(instead))
     }
 
-    async fn begin(&mut self, target: Target, configured: EffectiveConfig) -> Result<(), OpenError> {
+    async fn begin(&mut self, target: SessionTarget, configured: EffectiveConfig) -> Result<(), OpenError> {
         if let SessionChoice::Existing(id) = target.choice
-            && self.session.as_ref().is_some_and(|open| open.queries().saved == Some(id))
+            && self.session.as_ref().is_some_and(|open| open.session().saved_id() == Some(id))
         {
             // It is open: told again, it goes on.
             let past = self.store().retold(id, self.setup.replay).unwrap_or_default();
             return self.go_on(configured, past).await;
         }
-        let root = target.root.clone();
         let goes_on = target.carried.is_some();
         let Started { engine, announcement } = self.start(target, configured).await?;
         if let Some(before) = self.session.as_ref().filter(|_| goes_on) {
             engine.follow(before);
         }
         self.leave_session().await;
-        self.root = root;
         announcement.announce(&engine).await;
         self.session = Some(engine);
         Ok(())
     }
 
     /// A session put together, while a way out stays open.
-    async fn start(&mut self, target: Target, configured: EffectiveConfig) -> Result<Started, OpenError> {
+    async fn start(
+        &mut self,
+        target: SessionTarget,
+        configured: EffectiveConfig,
+    ) -> Result<Started, OpenError> {
         let opening = start::start(Beginning {
             setup: Arc::clone(&self.setup),
-            root: target.root,
+            target,
             configured,
-            session: target.choice,
-            carried: target.carried,
-            notices: target.notices,
             events: self.events.clone(),
             approvals: self.approvals.clone(),
             servers: self.servers.clone(),
@@ -409,7 +397,7 @@ impl Host {
                 sent = self.inbox.fresh() => self.meanwhile(sent)?,
             }
         };
-        self.servers = Some(Arc::clone(&started.engine.queries().servers));
+        self.servers = Some(Arc::clone(&started.engine.session().spec.servers));
         Ok(started)
     }
 

@@ -10,31 +10,34 @@
 mod acp;
 mod activity;
 mod added_folders;
+mod approvals;
 mod backend;
 mod call;
 mod check;
 mod context;
-mod emit;
 mod engine;
+mod event_sink;
 mod git;
 mod grants;
 mod guard;
 mod history;
 mod host;
-mod in_force;
 mod logbook;
 mod models;
 mod persona;
 mod prompt_history;
 mod queries;
 mod secrets;
+mod session;
 mod session_check;
+mod session_policy;
 mod setup;
 mod skill_tool;
 mod start;
 mod subagent;
 mod turn;
 mod validate;
+mod work_tracker;
 
 /// Agents of others, spoken to over ACP.
 pub mod agents {

@@ -21,7 +21,7 @@ enum Level {
     Debug,
 }
 
-pub struct Logbook {
+pub(crate) struct Logbook {
     log: RotatingFile,
     most: Level,
     broken: bool,
@@ -31,7 +31,7 @@ pub struct Logbook {
 
 impl Logbook {
     /// None where nothing is to be written: logs are off, or the session is not saved.
-    pub fn beside(folder: Option<&Path>, settings: &LogSettings) -> Option<Self> {
+    pub(crate) fn beside(folder: Option<&Path>, settings: &LogSettings) -> Option<Self> {
         let most = match settings.level.as_str() {
             "error" => Level::Error,
             "warn" => Level::Warn,
@@ -43,7 +43,7 @@ impl Logbook {
         Some(Self { log, most, broken: false, held: Some(String::new()) })
     }
 
-    pub fn note(&mut self, event: &Event) {
+    pub(crate) fn note(&mut self, event: &Event) {
         let Some((level, text)) = line(event) else { return };
         if level > self.most || self.broken {
             return;

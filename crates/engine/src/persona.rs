@@ -5,16 +5,13 @@
 use std::sync::Arc;
 
 use zdx_guard::{LayerSource, RuleError, Rules};
-use zdx_protocol::facts::{self, SKILL, TASK};
+use zdx_protocol::facts;
 use zdx_protocol::{Action, Level, ToolSpec};
 
-use crate::in_force::Lent;
-use crate::skill_tool::SkillTool;
 use zdx_config::library::agents::ToolSet;
-use zdx_config::library::{AgentLibrary, AgentProfile, AgentRole, SkillLibrary};
+use zdx_config::library::{AgentLibrary, AgentProfile, AgentRole};
 use zdx_mcp::{McpToolCatalog, ServerSet};
 use zdx_tools::registry::ToolRegistry;
-use zdx_tools::task::{SubagentLauncher, TaskTool};
 
 /// The agent a session starts with when nobody names one.
 pub(crate) const DEFAULT: &str = "build";
@@ -28,45 +25,9 @@ pub(crate) struct Personas {
     pub rules: Rules,
 }
 
-/// What there is to offer beside the tools that every session has. Who is at work is offered what his rules do not deny.
-pub(crate) struct Offer {
-    pub skills: Arc<SkillLibrary>,
-    pub lent: Lent,
-    pub servers: Arc<ServerSet>,
-}
-
-impl Offer {
-    pub(crate) fn tools(&self, persona: &Persona) -> ToolRegistry {
-        let mut registry = ToolRegistry::standard();
-        let rules = &persona.rules;
-        let allowed = |skill: &str| rules.named(SKILL.permission.key, &[skill]).level != Level::Deny;
-        if let Some(skill) = SkillTool::new(&self.skills, allowed, self.lent.clone()) {
-            registry.add(Arc::new(skill));
-        }
-        if !self.servers.list().is_empty() {
-            registry.extend(Arc::new(persona.shelf(&self.servers)));
-        }
-        registry
-    }
-
-    /// And the agents that may be launched.
-    pub(crate) fn tools_and_tasks(
-        &self,
-        persona: &Persona,
-        launcher: Arc<dyn SubagentLauncher>,
-    ) -> ToolRegistry {
-        let mut registry = self.tools(persona);
-        let allowed = |agent: &str| persona.rules.named(TASK.permission.key, &[agent]).level != Level::Deny;
-        if let Some(task) = TaskTool::new(launcher, allowed) {
-            registry.add(Arc::new(task));
-        }
-        registry
-    }
-}
-
 /// One agent, ready to work.
 #[derive(Clone)]
-pub struct Persona {
+pub(crate) struct Persona {
     pub name: String,
     pub system: String,
     tools: ToolSet,
@@ -145,7 +106,7 @@ impl Personas {
 
 impl Persona {
     /// What its model is told of, in the registry's order.
-    pub fn tools(&self, registry: &ToolRegistry) -> Vec<ToolSpec> {
+    pub(crate) fn tools(&self, registry: &ToolRegistry) -> Vec<ToolSpec> {
         let offered = |spec: &ToolSpec| self.has(&spec.name) && !self.never_may(&spec.name);
         registry.specs().into_iter().filter(offered).collect()
     }
@@ -169,7 +130,7 @@ impl Persona {
     }
 
     /// Whether it may use a tool at all; a model may call what it was not told of.
-    pub fn has(&self, tool: &str) -> bool {
+    pub(crate) fn has(&self, tool: &str) -> bool {
         self.tools.enabled(tool)
     }
 }

@@ -2,7 +2,7 @@
 //! nothing here waits for one, and nothing here changes the conversation.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -23,52 +23,24 @@ use zdx_protocol::{
 use crate::activity::SessionActivity;
 use crate::added_folders;
 use crate::backend::native::ModelLister;
-use crate::backend::{BackendInfo, started};
+use crate::backend::{Backend, BackendInfo, started};
 use crate::context::complete::{Completer, Name, Names};
-use crate::emit::Emitter;
 use crate::git;
-use crate::grants::Granted;
 use crate::history::{Asker, Handoff, report, since, summarize};
-use crate::in_force::InForce;
-use crate::persona::Personas;
 use crate::prompt_history::PromptHistory;
-use crate::session_check::SessionCheck;
-use crate::setup::Setup;
+use crate::session::Session;
 use zdx_config::EffectiveConfig;
-use zdx_config::library::{AgentRole, CommandLibrary, SkillLibrary};
-use zdx_config::{ResolvedConfig, describe};
-use zdx_mcp::ServerSet;
-use zdx_store::{SessionFindError, SessionId, SessionOpenError, SessionStore, is_same_root};
-use zdx_tools::TodoList;
-use zdx_workspace::Workspace;
-use zdx_workspace::spill::SpillFolder;
+use zdx_config::describe;
+use zdx_config::library::AgentRole;
+use zdx_store::{SessionFindError, SessionId, SessionOpenError, is_same_root};
 
-/// What a session knows of itself, shared with whoever answers for it.
+/// Answers questions about a session and its backend.
 pub(crate) struct Queries {
-    pub setup: Arc<Setup>,
-    pub root: PathBuf,
-    pub workspace: Arc<Workspace>,
-    pub resolved: ResolvedConfig,
-    pub emit: Emitter,
-    pub backend: watch::Receiver<BackendInfo>,
-    pub model_lister: Option<ModelLister>,
-    pub personas: Arc<Personas>,
-    pub skills: Arc<SkillLibrary>,
-    pub commands: Arc<CommandLibrary>,
-    pub todos: Arc<TodoList>,
-    pub policy: InForce,
-    pub grants: Granted,
-    pub check: Option<Arc<SessionCheck>>,
-    /// None when it is not saved.
-    pub saved: Option<SessionId>,
-    /// Where this session's long outputs lie.
-    pub spill: Option<SpillFolder>,
-    pub asker: Asker,
+    pub session: Session,
+    backend: watch::Receiver<BackendInfo>,
+    model_lister: Option<ModelLister>,
     /// One for all questions: it knows which folders hang.
-    pub completer: Completer,
-    /// The agent at work.
-    pub agent: Mutex<String>,
-    pub servers: Arc<ServerSet>,
+    completer: Completer,
 }
 
 /// Why there is nothing to run or to answer.
@@ -88,77 +60,76 @@ impl NoAnswer {
 }
 
 impl Queries {
-    pub(crate) fn set_agent(&self, agent: &str) {
-        *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = agent.to_owned();
-    }
-
-    /// What tools did to files, and what is there now.
-    pub(crate) async fn changed_since(&self) -> since::Since {
-        let files = since::files_changed(&self.emit.transcript());
-        let workspace = Arc::clone(&self.workspace);
-        tokio::task::spawn_blocking(move || since::since(&files, &workspace)).await.unwrap_or_default()
+    pub(crate) fn new(session: Session, backend: &Backend) -> Self {
+        let home = session.spec.setup.paths.home().map(PathBuf::from);
+        Self {
+            backend: backend.subscribe(),
+            model_lister: backend.model_lister(),
+            completer: Completer::new(session.root().to_owned(), home),
+            session,
+        }
     }
 
     pub(crate) async fn answer(self: Arc<Self>, query: Query) -> Result<Reply, NoAnswer> {
         match query {
             Query::Agents => self.agents().await.map(Reply::Agents),
             Query::Skills => Ok(Reply::Skills(named(
-                self.skills.iter().map(|skill| (skill.name.as_str(), skill.description.as_str())),
+                self.session
+                    .spec
+                    .skills
+                    .iter()
+                    .map(|skill| (skill.name.as_str(), skill.description.as_str())),
             ))),
             Query::Commands => {
-                let commands = self.commands.iter();
+                let commands = self.session.spec.commands.iter();
                 let commands = commands.map(|command| (command.name.as_str(), command.description.as_str()));
                 let mut commands = named(commands);
-                commands.extend(self.servers.prompts());
+                commands.extend(self.session.spec.servers.prompts());
                 commands.extend(self.backend.borrow().commands.iter().map(|command| Named {
                     name: command.name.clone(),
                     description: command.description.clone(),
                 }));
                 Ok(Reply::Commands(commands))
             }
-            Query::Mcp => Ok(Reply::Mcp(self.mcp())),
+            Query::Mcp => Ok(Reply::Mcp(self.session.mcp())),
             Query::Models => self.models().await.map(Reply::Models),
             Query::Context => {
-                let size = self.emit.transcript().size();
+                let size = self.session.events.transcript().size();
                 let usage = self.backend.borrow().context.usage(size);
                 usage.map(Reply::Context).ok_or_else(|| not_ours("how full its context is"))
             }
-            Query::Todos => Ok(Reply::Todos { items: self.todos(), draft: self.todos.is_draft() }),
-            Query::Config => Ok(Reply::Config(self.config())),
-            Query::Summary => self.summary().await.map(Reply::Summary),
-            Query::Handoff { goal } => self.handoff(&goal).await.map(Reply::Handoff),
+            Query::Todos => Ok(Reply::Todos {
+                items: self.session.todos(),
+                draft: self.session.state.tools.todos.is_draft(),
+            }),
+            Query::Config => Ok(Reply::Config(self.session.config())),
+            Query::Summary => self.session.summary().await.map(Reply::Summary),
+            Query::Handoff { goal } => self.session.handoff(&goal).await.map(Reply::Handoff),
             // These look at files, which can hang on a dead mount.
             Query::Completions { line, cursor } => {
                 let question = self.completer.ask();
                 let complete = move || Ok(Reply::Completions(self.completions(question, &line, cursor)));
                 off_thread(complete).await
             }
-            Query::Sessions { limit } => off_thread(move || self.sessions(limit).map(Reply::Sessions)).await,
-            Query::FilesChanged => off_thread(move || Ok(Reply::FilesChanged(self.files_changed()))).await,
-            Query::SpilledOutput { file } => {
-                off_thread(move || self.spilled_output(&file).map(Reply::SpilledOutput)).await
+            Query::Sessions { limit } => {
+                off_thread(move || self.session.sessions(limit).map(Reply::Sessions)).await
             }
-            Query::Trust => off_thread(move || self.trust()).await,
-            Query::Grants => off_thread(move || Ok(Reply::Grants(self.granted()))).await,
-            Query::AddedFolders => Ok(Reply::AddedFolders(added_folders::listed(&self.grants, &self.root))),
-            Query::GitBranch => off_thread(move || Ok(Reply::GitBranch(git::branch(&self.root)))).await,
+            Query::FilesChanged => {
+                off_thread(move || Ok(Reply::FilesChanged(self.session.files_changed()))).await
+            }
+            Query::SpilledOutput { file } => {
+                off_thread(move || self.session.spilled_output(&file).map(Reply::SpilledOutput)).await
+            }
+            Query::Trust => off_thread(move || self.session.trust()).await,
+            Query::Grants => off_thread(move || Ok(Reply::Grants(self.session.granted()))).await,
+            Query::AddedFolders => Ok(Reply::AddedFolders(added_folders::listed(
+                &self.session.policy.grants,
+                self.session.root(),
+            ))),
+            Query::GitBranch => {
+                off_thread(move || Ok(Reply::GitBranch(git::branch(self.session.root())))).await
+            }
         }
-    }
-
-    /// Writes a redacted line to the prompt history, where sessions are saved.
-    pub(crate) async fn remember(&self, line: String) {
-        if !self.setup.save {
-            return;
-        }
-        let history = PromptHistory::new(self.setup.paths.history_file());
-        // A history that cannot be written is no reason to stop.
-        let _ = tokio::task::spawn_blocking(move || history.append(&line, Timestamp::now())).await;
-    }
-
-    fn spilled_output(&self, file: &Path) -> Result<SpilledOutput, NoAnswer> {
-        let read = self.spill.as_ref().map(|folder| folder.read(file));
-        let read = read.unwrap_or_else(|| Err(std::io::ErrorKind::NotFound.into()));
-        read.map_err(|error| NoAnswer::new(ErrorKind::Session, format!("{}: {error}", file.display())))
     }
 
     async fn agents(&self) -> Result<Vec<AgentInfo>, NoAnswer> {
@@ -168,42 +139,22 @@ impl Queries {
             Some(modes) => return Ok(modes.offered.clone()),
             None => {}
         }
-        let at_work = self.agent.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let agents = self.personas.agents.iter().filter(|agent| !agent.hidden);
+        let at_work = self.session.persona();
+        let agents = self.session.spec.personas.agents.iter().filter(|agent| !agent.hidden);
         let info = agents.map(|agent| AgentInfo {
             name: agent.name.clone(),
             description: agent.description.clone(),
-            in_use: agent.name == at_work,
+            in_use: agent.name == at_work.name,
             primary: agent.mode.serves(AgentRole::Primary),
         });
         Ok(info.collect())
     }
 
-    fn resources(&self) -> Vec<Name> {
-        self.servers.resources().into_iter().map(|(uri, about)| Name::new(uri, about)).collect()
-    }
-
-    /// The servers, with what the agent at work has of them.
-    fn mcp(&self) -> Vec<McpServer> {
-        let at_work = self.agent.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mask = |text: String| self.emit.redactor().redact(&text).into_owned();
-        let servers = match self.personas.primary(&at_work) {
-            Ok(persona) => persona.shelf(&self.servers).view(),
-            Err(_) => Vec::new(),
-        };
-        servers.into_iter().map(|server| McpServer { error: server.error.map(mask), ..server }).collect()
-    }
-
-    fn todos(&self) -> Vec<Todo> {
-        let masked =
-            |todo: Todo| Todo { content: self.emit.redactor().redact(&todo.content).into_owned(), ..todo };
-        self.todos.items().into_iter().map(masked).collect()
-    }
-
     async fn models(&self) -> Result<Vec<ModelOffer>, NoAnswer> {
         if let Some(lister) = &self.model_lister {
             // Servers like to quote the key that they refuse.
-            let masked = |error: ModelError| self.emit.redactor().redact(&error.to_string()).into_owned();
+            let masked =
+                |error: ModelError| self.session.events.redactor().redact(&error.to_string()).into_owned();
             let offered = lister.offers().await;
             return offered.map_err(|error| NoAnswer::new(ErrorKind::Provider, masked(error)));
         }
@@ -215,20 +166,25 @@ impl Queries {
 
     fn completions(&self, question: u64, line: &str, cursor: usize) -> Completions {
         let ours = || {
-            let agents = self.personas.agents.iter();
+            let agents = self.session.spec.personas.agents.iter();
             let agents = agents.filter(|agent| !agent.hidden && agent.mode.serves(AgentRole::Primary));
             agents.map(|agent| Name::new(&agent.name, &agent.description)).collect()
         };
         let backend = self.backend.borrow().clone();
         let modes = backend.modes.map(|modes| modes.offered.into_iter());
         let modes = modes.map(|modes| modes.map(|mode| Name::new(mode.name, mode.description)));
-        let own = self.commands.iter().map(|command| Name {
+        let own = self.session.spec.commands.iter().map(|command| Name {
             hint: command.hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default(),
             then: Then::Line,
             ..Name::new(&command.name, &command.description)
         });
-        let prompts =
-            self.servers.prompts().into_iter().map(|prompt| Name::new(prompt.name, prompt.description));
+        let prompts = self
+            .session
+            .spec
+            .servers
+            .prompts()
+            .into_iter()
+            .map(|prompt| Name::new(prompt.name, prompt.description));
         let in_use = backend.model;
         let theirs = backend.commands.into_iter().map(|command| Name {
             hint: command.hint.map(|hint| format!(" {hint}")).unwrap_or_default(),
@@ -243,47 +199,86 @@ impl Queries {
             agents: modes.map_or_else(ours, Iterator::collect),
             commands: COMMANDS.iter().map(built_in).chain(own).chain(prompts).chain(theirs).collect(),
             models,
-            resources: self.resources(),
+            resources: self.session.resources(),
             sessions: &|| {
-                let sessions = self.sessions(MOST_SESSIONS).unwrap_or_default();
+                let sessions = self.session.sessions(MOST_SESSIONS).unwrap_or_default();
                 let now = Timestamp::now();
-                sessions.into_iter().map(|session| self.told(session, now)).collect()
+                sessions.into_iter().map(|session| self.session.session_name(session, now)).collect()
             },
-            turns: &|| turns(&self.emit.transcript()),
-            grants: &|| self.grants_by_name(),
+            turns: &|| turns(&self.session.events.transcript()),
+            grants: &|| self.session.grants_by_name(),
         };
         self.completer.complete(question, line, cursor, &names)
     }
+}
 
-    pub(crate) fn store(&self) -> SessionStore {
-        SessionStore::new(self.setup.paths.sessions())
+/// Questions and commands that need no backend.
+impl Session {
+    /// Compares what tools left in files with what is there now.
+    pub(crate) async fn changed_since(&self) -> since::Since {
+        let files = since::files_changed(&self.events.transcript());
+        let workspace = Arc::clone(self.workspace());
+        tokio::task::spawn_blocking(move || since::since(&files, &workspace)).await.unwrap_or_default()
+    }
+
+    /// Writes a redacted line to the prompt history, where sessions are saved.
+    pub(crate) async fn remember(&self, line: String) {
+        if !self.spec.setup.save {
+            return;
+        }
+        let history = PromptHistory::new(self.spec.setup.paths.history_file());
+        // A history that cannot be written is no reason to stop.
+        let _ = tokio::task::spawn_blocking(move || history.append(&line, Timestamp::now())).await;
+    }
+
+    fn spilled_output(&self, file: &Path) -> Result<SpilledOutput, NoAnswer> {
+        let read = self.state.tools.shell.spill().map(|folder| folder.read(file));
+        let read = read.unwrap_or_else(|| Err(std::io::ErrorKind::NotFound.into()));
+        read.map_err(|error| NoAnswer::new(ErrorKind::Session, format!("{}: {error}", file.display())))
+    }
+
+    fn resources(&self) -> Vec<Name> {
+        self.spec.servers.resources().into_iter().map(|(uri, about)| Name::new(uri, about)).collect()
+    }
+
+    /// The servers, with what the agent at work has of them.
+    fn mcp(&self) -> Vec<McpServer> {
+        let mask = |text: String| self.events.redactor().redact(&text).into_owned();
+        let servers = self.persona().shelf(&self.spec.servers).view();
+        servers.into_iter().map(|server| McpServer { error: server.error.map(mask), ..server }).collect()
+    }
+
+    fn todos(&self) -> Vec<Todo> {
+        let masked =
+            |todo: Todo| Todo { content: self.events.redactor().redact(&todo.content).into_owned(), ..todo };
+        self.state.tools.todos.items().into_iter().map(masked).collect()
     }
 
     fn files_changed(&self) -> FilesChanged {
-        let changes = since::files_changed(&self.emit.transcript());
+        let changes = since::files_changed(&self.events.transcript());
         let store = self.store();
-        report(&changes, self.saved.map(|id| (&store, id)), &self.workspace)
+        report(&changes, self.saved_id().map(|id| (&store, id)), self.workspace())
     }
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {
         let failed = |error| NoAnswer::new(ErrorKind::Session, error);
-        let mut found = self.store().list_for(&self.root, (limit > 0).then_some(limit)).map_err(failed)?;
-        let own = self.saved.map(|id| id.to_string());
+        let mut found = self.store().list_for(self.root(), (limit > 0).then_some(limit)).map_err(failed)?;
+        let own = self.saved_id().map(|id| id.to_string());
         found.iter_mut().for_each(|session| session.in_use &= Some(&session.id) != own.as_ref());
         Ok(found)
     }
 
     /// A session by when it was, where if that is elsewhere, and how it began.
-    fn told(&self, session: SessionSummary, now: Timestamp) -> Name {
-        let elsewhere = session.root.as_deref().filter(|root| !is_same_root(root, &self.root));
-        let folder = elsewhere.map(|root| path(root, self.setup.paths.home()));
+    fn session_name(&self, session: SessionSummary, now: Timestamp) -> Name {
+        let elsewhere = session.root.as_deref().filter(|root| !is_same_root(root, self.root()));
+        let folder = elsewhere.map(|root| path(root, self.spec.setup.paths.home()));
         let in_use = session.in_use.then(|| "open in another zdx".to_owned());
         let known = [Some(ago(session.when, now)), in_use, folder, session.first_prompt];
         Name::new(session.id, known.into_iter().flatten().collect::<Vec<_>>().join(" · "))
     }
 
     fn trust(&self) -> Result<Reply, NoAnswer> {
-        let place = self.setup.place(&self.root);
+        let place = self.spec.setup.place(self.root());
         let failed = |error| NoAnswer::new(ErrorKind::Config, error);
         let state = EffectiveConfig::read(place).map_err(failed)?.state(place);
         // What they want is worth knowing when they get it, too.
@@ -292,14 +287,14 @@ impl Queries {
     }
 
     fn granted(&self) -> Grants {
-        let (session, project) = self.grants.by_scope(&self.root);
-        Grants { approval: self.policy.now().approval, root: self.root.clone(), session, project }
+        let (session, project) = self.policy.grants.by_scope(self.root());
+        Grants { approval: self.policy.now().approval, root: self.root().to_owned(), session, project }
     }
 
     fn grants_by_name(&self) -> Vec<Name> {
-        let (session, project) = self.grants.by_scope(&self.root);
+        let (session, project) = self.policy.grants.by_scope(self.root());
         let name = |scope: &'static str| {
-            move |grant: String| Name::new(grant_words(&grant, Some(&self.root)), scope)
+            move |grant: String| Name::new(grant_words(&grant, Some(self.root())), scope)
         };
         session
             .into_iter()
@@ -314,31 +309,39 @@ impl Queries {
             value: setting.value,
             source: setting.source.to_string(),
         };
-        describe(&self.resolved).into_iter().map(setting).collect()
+        describe(&self.spec.resolved).into_iter().map(setting).collect()
     }
 
-    async fn summary(self: Arc<Self>) -> Result<Drafted, NoAnswer> {
+    fn asker(&self) -> Asker {
+        Asker {
+            config: Arc::clone(&self.spec.config),
+            env: self.spec.setup.env.clone(),
+            explicit_model: self.spec.explicit_model.clone(),
+        }
+    }
+
+    async fn summary(&self) -> Result<Drafted, NoAnswer> {
         let activity = self.activity().await?;
-        let summary = summarize(&activity, &self.asker).await;
+        let summary = summarize(&activity, &self.asker()).await;
         let note = summary.fallback.map(|why| format!("{why}; this summary is made from the session itself"));
         Ok(self.masked(Drafted { text: summary.text, note }))
     }
 
-    async fn handoff(self: Arc<Self>, goal: &str) -> Result<Drafted, NoAnswer> {
+    async fn handoff(&self, goal: &str) -> Result<Drafted, NoAnswer> {
         let activity = self.activity().await?;
-        let handoff = Handoff { goal, root: &self.root, activity: &activity, redactor: self.emit.redactor() };
-        let bundle = handoff.prepare(&self.asker).await;
+        let handoff = Handoff { goal, root: self.root(), activity: &activity, redactor: self.events.redactor() };
+        let bundle = handoff.prepare(&self.asker()).await;
         Ok(self.masked(Drafted { text: bundle.markdown, note: bundle.notice }))
     }
 
     fn masked(&self, drafted: Drafted) -> Drafted {
-        let mask = |text: String| self.emit.redactor().redact(&text).into_owned();
+        let mask = |text: String| self.events.redactor().redact(&text).into_owned();
         Drafted { text: mask(drafted.text), note: drafted.note.map(mask) }
     }
 
     /// What the session's file says of it.
-    async fn activity(self: &Arc<Self>) -> Result<SessionActivity, NoAnswer> {
-        let id = self.said()?;
+    async fn activity(&self) -> Result<SessionActivity, NoAnswer> {
+        let id = self.recorded_id()?;
         let store = self.store();
         off_thread(move || {
             SessionActivity::read(&store, id).map_err(|error| NoAnswer::new(ErrorKind::Session, error))
@@ -348,7 +351,7 @@ impl Queries {
 
     /// The next server that comes up, fails or has something else: for everybody to hear of.
     pub(crate) async fn server_changed(&self) -> Event {
-        let server = self.servers.changed().await;
+        let server = self.spec.servers.changed().await;
         let seen = self.mcp().into_iter().find(|seen| seen.name == server.id);
         Event::McpChanged(seen.unwrap_or_else(|| McpServer::new(&server.id, McpState::Starting)))
     }
@@ -360,13 +363,13 @@ impl Queries {
         match open {
             Open::New | Open::Resume(SessionPick::Latest | SessionPick::LatestHere) => Ok(()),
             Open::Resume(SessionPick::Id(prefix)) => match self.store().find(prefix).map_err(failed)? {
-                id if self.saved != Some(id) && self.store().is_in_use(id) => {
+                id if self.saved_id() != Some(id) && self.store().is_in_use(id) => {
                     Err(NoAnswer::new(ErrorKind::Session, SessionOpenError::InUse(id)))
                 }
                 _ => Ok(()),
             },
-            Open::Fork { .. } => self.said().map(drop),
-            Open::Root(path) if self.root.join(path).is_dir() => Ok(()),
+            Open::Fork { .. } => self.recorded_id().map(drop),
+            Open::Root(path) if self.root().join(path).is_dir() => Ok(()),
             Open::Root(path) => {
                 let why = format!("cannot work in {}: it is no folder", path.display());
                 Err(NoAnswer::new(ErrorKind::Config, why))
@@ -374,23 +377,23 @@ impl Queries {
         }
     }
 
-    /// The session, if there is a file of it.
-    pub(crate) fn said(&self) -> Result<SessionId, NoAnswer> {
-        let id = self.saved.ok_or_else(|| NoAnswer::new(ErrorKind::Session, "this session is not saved"))?;
+    /// Returns the id of a session that has a turn on disk.
+    pub(crate) fn recorded_id(&self) -> Result<SessionId, NoAnswer> {
+        let id =
+            self.saved_id().ok_or_else(|| NoAnswer::new(ErrorKind::Session, "this session is not saved"))?;
         let nothing = || NoAnswer::new(ErrorKind::Session, "nothing was said yet in this session");
-        if self.emit.transcript().turns == 0 { Err(nothing()) } else { Ok(id) }
+        if self.events.transcript().turns == 0 { Err(nothing()) } else { Ok(id) }
     }
-}
 
-impl Queries {
     /// Takes back all that is named so; what that was.
-    pub(crate) async fn revoke(self: Arc<Self>, named: String) -> Result<Vec<String>, NoAnswer> {
+    pub(crate) async fn revoke(self, named: String) -> Result<Vec<String>, NoAnswer> {
         off_thread(move || {
             let failed = |error| NoAnswer::new(ErrorKind::Session, error);
-            let (session, project) = self.grants.by_scope(&self.root);
+            let (session, project) = self.policy.grants.by_scope(self.root());
             let all: Vec<String> = session.into_iter().chain(project).collect();
-            let meant = meant_grants(&named, &all, &self.root).map_err(failed)?;
-            let revoked = self.grants.revoke(&self.root, |grant| meant.iter().any(|meant| meant == grant));
+            let meant = meant_grants(&named, &all, self.root()).map_err(failed)?;
+            let revoked =
+                self.policy.grants.revoke(self.root(), |grant| meant.iter().any(|meant| meant == grant));
             match revoked {
                 Ok(none) if none.is_empty() => {
                     let why = format!("nothing like {named:?} was allowed; /policy lists what was");
@@ -404,8 +407,8 @@ impl Queries {
     }
 
     /// Answers the offer of a check, or only says how it stands.
-    pub(crate) async fn check(self: Arc<Self>, choice: Option<CheckChoice>) -> Result<CheckState, NoAnswer> {
-        let check = self.check.clone().ok_or_else(|| NoAnswer::new(ErrorKind::Config, NO_CHECK))?;
+    pub(crate) async fn check(self, choice: Option<CheckChoice>) -> Result<CheckState, NoAnswer> {
+        let check = self.spec.check.clone().ok_or_else(|| NoAnswer::new(ErrorKind::Config, NO_CHECK))?;
         off_thread(move || match choice {
             Some(choice) => check.answer(choice).map_err(|why| NoAnswer::new(ErrorKind::Config, why)),
             None => Ok(check.state()),
@@ -414,19 +417,20 @@ impl Queries {
     }
 
     /// Lets a folder outside the workspace count like it, for this session.
-    pub(crate) async fn add_folder(self: Arc<Self>, named: String) -> Result<PathBuf, NoAnswer> {
+    pub(crate) async fn add_folder(self, named: String) -> Result<PathBuf, NoAnswer> {
         off_thread(move || {
-            let added = added_folders::add_named(&named, &self.workspace, &self.policy.now(), &self.grants);
+            let added =
+                added_folders::add_named(&named, self.workspace(), &self.policy.now(), &self.policy.grants);
             added.map_err(|error| NoAnswer::new(ErrorKind::Session, error))
         })
         .await
     }
 
     /// Writes the session down as text; never over a file that is there.
-    pub(crate) async fn export(self: Arc<Self>, path: Option<PathBuf>) -> Result<PathBuf, NoAnswer> {
-        let id = self.said()?;
-        let named = path.map(|path| self.root.join(path));
-        let exports = self.setup.paths.exports();
+    pub(crate) async fn export(self, path: Option<PathBuf>) -> Result<PathBuf, NoAnswer> {
+        let id = self.recorded_id()?;
+        let named = path.map(|path| self.root().join(path));
+        let exports = self.spec.setup.paths.exports();
         off_thread(move || {
             let failed = |error| NoAnswer::new(ErrorKind::Session, error);
             match named {

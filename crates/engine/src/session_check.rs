@@ -11,12 +11,12 @@ use zdx_protocol::{CheckChoice, CheckGrant, CheckStanding, CheckState};
 use crate::grants::Granted;
 use zdx_config::EffectiveConfig;
 use zdx_config::trust::{CommandSource, ContentHash, PinnedCommand, named_files};
+use zdx_workspace::Workspace;
 
-#[derive(Debug)]
 pub(crate) struct SessionCheck {
     command: String,
     source: CheckSource,
-    root: PathBuf,
+    workspace: Arc<Workspace>,
     grants: Granted,
     /// Set once the check was offered: a session offers it a single time.
     offered: AtomicBool,
@@ -43,7 +43,7 @@ impl SessionCheck {
     /// Returns the configured command, or with `guess` one that suits the files of the folder.
     pub(crate) fn choose(
         configured: &EffectiveConfig,
-        root: &Path,
+        workspace: &Arc<Workspace>,
         grants: &Granted,
         guess: bool,
     ) -> Option<Arc<Self>> {
@@ -57,13 +57,13 @@ impl SessionCheck {
                 let pinned = configured.pin(&["validation", "command"], CommandSource::shell(command));
                 (command, CheckSource::Configured { pinned })
             }
-            None if guess => (guess_command(root)?, CheckSource::Guessed),
+            None if guess => (guess_command(workspace.root())?, CheckSource::Guessed),
             None => return None,
         };
         Some(Arc::new(Self {
             command: command.to_owned(),
             source,
-            root: root.to_owned(),
+            workspace: Arc::clone(workspace),
             grants: grants.clone(),
             offered: AtomicBool::new(false),
         }))
@@ -115,7 +115,7 @@ impl SessionCheck {
         if matches!(self.source, CheckSource::Configured { .. }) {
             return state(CheckStanding::Configured, Vec::new());
         }
-        let (_, granted) = self.grants.by_scope(&self.root);
+        let (_, granted) = self.grants.by_scope(self.workspace.root());
         let mut answers = granted.iter().filter_map(|grant| CheckGrant::of(grant));
         match answers.find(|answer| answer.command() == self.command) {
             Some(CheckGrant::Never { .. }) => state(CheckStanding::Never, Vec::new()),
@@ -152,12 +152,14 @@ impl SessionCheck {
             CheckChoice::Never => CheckGrant::Never { command },
         };
         let before = |grant: &str| CheckGrant::of(grant).is_some_and(|grant| grant.command() == command);
-        self.grants.replace(&self.root, before, &grant.spelled()).map_err(|error| error.to_string())?;
+        self.grants
+            .replace(self.workspace.root(), before, &grant.spelled())
+            .map_err(|error| error.to_string())?;
         Ok(self.state())
     }
 
     fn files(&self) -> BTreeMap<PathBuf, ContentHash> {
-        named_files(&self.root, &CommandSource::shell(&self.command))
+        named_files(self.workspace.root(), &CommandSource::shell(&self.command))
     }
 }
 
@@ -203,7 +205,7 @@ mod tests {
         Arc::new(SessionCheck {
             command: command.to_owned(),
             source: CheckSource::Guessed,
-            root: root.to_owned(),
+            workspace: Arc::new(Workspace::open(root).unwrap()),
             grants: Granted::new(&[], store),
             offered: AtomicBool::new(false),
         })

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use zdx_protocol::facts::{LIST, SKILL};
 use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolSpec, path_text};
 
-use crate::in_force::Lent;
+use crate::session_policy::LentFolders;
 use zdx_config::library::SkillLibrary;
 use zdx_tools::input::{ToolInput, invalid};
 use zdx_tools::{PreparedCall, Tool, ToolContext, ToolRunContext, off_thread};
@@ -23,13 +23,17 @@ const MOST_NAMES: usize = 64;
 pub(crate) struct SkillTool {
     spec: ToolSpec,
     skills: Arc<SkillLibrary>,
-    lent: Lent,
+    lent: LentFolders,
 }
 
 impl SkillTool {
     /// None when there is no skill that a model may load: then there is no such tool. `allowed` is what
     /// `permission.skill` does not deny.
-    pub(crate) fn new(skills: &SkillLibrary, allowed: impl Fn(&str) -> bool, lent: Lent) -> Option<Self> {
+    pub(crate) fn new(
+        skills: &SkillLibrary,
+        allowed: impl Fn(&str) -> bool,
+        lent: LentFolders,
+    ) -> Option<Self> {
         let skills = skills.for_model(allowed);
         if skills.is_empty() {
             return None;

@@ -4,8 +4,7 @@ mod announcement;
 mod opened;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -16,27 +15,26 @@ use zdx_protocol::{Approval, ErrorKind, Event, NoticeLevel, Transcript, slash};
 
 use crate::acp::{Launch, agent_commands};
 use crate::added_folders::{self, AddFolderError};
+use crate::approvals::Approvals;
 use crate::backend::Backend;
 use crate::backend::acp::Acp;
 use crate::backend::native::{self, Limits, Native, Validation};
-use crate::call::{Approvals, CallContext, WorkTracker};
-use crate::context::complete::Completer;
 use crate::context::{self, PromptError};
-use crate::emit::Emitter;
-pub(crate) use crate::engine::Carried;
-use crate::engine::{Cast, Engine, Loan};
+use crate::engine::{CarriedChoices, Engine, Loan};
+use crate::event_sink::EventSink;
 use crate::grants::{GrantStore, Granted};
 use crate::guard::{GuardSetup, guard};
-use crate::history::{Asker, since};
-use crate::in_force::Ruler;
+use crate::history::since;
 use crate::logbook::Logbook;
 use crate::models::{Chosen, ModelPicker};
-use crate::persona::{self, Offer, Persona, PersonaError, Personas};
-use crate::queries::Queries;
+use crate::persona::{self, Persona, PersonaError, Personas};
 use crate::secrets::{self, SecretsError};
+use crate::session::{Session, SessionSpec, SessionState};
 use crate::session_check::SessionCheck;
+use crate::session_policy::SessionPolicy;
 use crate::setup::Setup;
 use crate::subagent::Subagents;
+use crate::work_tracker::WorkTracker;
 pub(crate) use announcement::Announcement;
 use opened::OpenedSession;
 use zdx_config::Config;
@@ -44,7 +42,7 @@ use zdx_config::EffectiveConfig;
 use zdx_config::library::{AgentLibrary, CommandLibrary, LibraryFolders, SkillLibrary};
 use zdx_mcp::{ConnectMode, ServerEnvironment, ServerPlan, ServerSet};
 use zdx_store::DiskCache;
-use zdx_store::{SessionId, SessionLog, SessionOpenError, SessionStore};
+use zdx_store::{SessionId, SessionLog, SessionOpenError};
 use zdx_tools::shell::{Shell, ShellSettings};
 use zdx_tools::{TodoList, ToolContext};
 use zdx_workspace::workspace::Workspace;
@@ -52,19 +50,30 @@ use zdx_workspace::workspace::Workspace;
 /// What a session begins with.
 pub(crate) struct Beginning {
     pub setup: Arc<Setup>,
-    pub root: PathBuf,
+    pub target: SessionTarget,
     pub configured: EffectiveConfig,
-    pub session: SessionChoice,
-    /// From the session before, if this one goes on with what was chosen there.
-    pub carried: Option<Carried>,
-    /// What the user should know of how it was chosen.
-    pub notices: Vec<(NoticeLevel, String)>,
     pub events: mpsc::Sender<Event>,
     pub approvals: Approvals,
     /// The servers that run already, if any: they stay where the same ones are wanted.
     pub servers: Option<Arc<ServerSet>>,
     /// Who answers instead of a model; tests have one that follows a script.
     pub scripted: Option<Backend>,
+}
+
+/// The session to open, and the folder it is opened in.
+pub(crate) struct SessionTarget {
+    pub root: PathBuf,
+    pub choice: SessionChoice,
+    /// Set when the new session goes on with what the user chose in the open one.
+    pub carried: Option<CarriedChoices>,
+    /// What the user should know of the choice.
+    pub notices: Vec<(NoticeLevel, String)>,
+}
+
+impl SessionTarget {
+    pub(crate) fn of(root: PathBuf, choice: SessionChoice) -> Self {
+        Self { root, choice, carried: None, notices: Vec::new() }
+    }
 }
 
 pub(crate) enum SessionChoice {
@@ -132,23 +141,13 @@ impl StartError {
 
 /// Puts a session together. It does nothing before it is run.
 pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
-    let Beginning {
-        setup,
-        root,
-        mut configured,
-        session,
-        carried,
-        notices,
-        events,
-        approvals,
-        servers,
-        scripted,
-    } = beginning;
+    let Beginning { setup, target, mut configured, events, approvals, servers, scripted } = beginning;
+    let SessionTarget { root, choice, carried, notices } = target;
     let workspace = Workspace::open(&root)
         .map(|workspace| workspace.with_home(setup.env.home()).with_locks_in(setup.paths.locks()))
         .map_err(|source| StartError::Root { path: root.clone(), source })?;
     let root = workspace.root().to_owned();
-    let mut opened = OpenedSession::open(&setup, session, &workspace)?;
+    let mut opened = OpenedSession::open(&setup, choice, &workspace)?;
     opened.notices.extend(notices);
     opened.warn(std::mem::take(&mut configured.resolved.notices));
     opened.warn(configured.notice().into_iter().collect());
@@ -172,7 +171,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     }
     let added = added_folders::add_all(&setup.add_dirs, &tools.workspace, &policy, &grants)?;
     let rules = Rules::clone(&policy.rules);
-    let personas = Arc::new(Personas { agents: library.agents, system, rules });
+    let personas = Personas { agents: library.agents, system, rules };
     let named = carried.as_ref().map(|carried| carried.agent.as_str()).or(setup.agent.as_deref());
     let remote = remote(&setup, &configured, &opened.transcript, carried.as_ref(), &root, &redactor)?;
     // Another agent has modes of its own under these names.
@@ -197,73 +196,47 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
             Answers::Model(Box::new(chosen), loan)
         }
     };
-    let skills = Arc::new(library.skills);
-    let lent = opened.lent(&skills);
-
+    let lent = opened.lent(&library.skills);
     let servers = kept(servers, plan, &setup, &config, &root, &redactor);
     let check = match &answers {
         Answers::Other(_) => None,
-        Answers::Model(..) => SessionCheck::choose(&configured, &root, &grants, setup.person),
+        Answers::Model(..) => SessionCheck::choose(&configured, &tools.workspace, &grants, setup.person),
     };
     let work = WorkTracker::recall(&opened.transcript.checks, check.as_ref().map(|check| check.command()));
-    let calls = CallContext { registry: Arc::default(), tools, grants: grants.clone(), approvals, work };
-    let subagents = Arc::new(Subagents {
-        personas: Arc::clone(&personas),
-        store: opened.log.path().is_some().then(|| SessionStore::new(setup.paths.sessions())),
-        calls: calls.clone(),
-        offer: Offer { skills: Arc::clone(&skills), lent: lent.clone(), servers: Arc::clone(&servers) },
-        redactor: Arc::clone(&redactor),
-        events: events.clone(),
-        parent: opened.log.id(),
-        now: Mutex::default(),
-        denied: AtomicU32::default(),
-        used: Mutex::default(),
-    });
-    let calls = CallContext { registry: subagents.offered(&persona), ..calls };
+    let named = named.map(str::to_owned).filter(|name| carried.is_none() || name != persona::DEFAULT);
+    let agent = named.filter(|agent| opened.transcript.agent.as_ref() != Some(agent));
+    let spec = SessionSpec {
+        config: Arc::clone(&config),
+        resolved: configured.resolved,
+        explicit_model,
+        personas,
+        skills: library.skills,
+        commands: library.commands,
+        servers,
+        check: check.clone(),
+        setup: Arc::clone(&setup),
+    };
+    let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
+    let OpenedSession { log, transcript, notices, resumed, one_prompt, left, past, .. } = opened;
+    let state = SessionState::new(&log, tools, work, Arc::new(persona.clone()));
+    let policy = SessionPolicy::new(policy, lent, grants, approvals);
+    preset.into_iter().for_each(|preset| policy.set_approval(preset));
+    let events = EventSink::new(log, transcript, redactor, events, logbook);
+    let session = Session::new(Arc::new(spec), state, policy, events);
+    let subagents = Arc::new(Subagents::new(session.clone()));
+    let registry = subagents.offered(&persona);
     let (backend, loan) = match answers {
         Answers::Other(backend) => (backend, None),
         Answers::Model(chosen, loan) => {
             let limits = limits(&setup, &config);
             let seed = native::Seed { config: Arc::clone(&config), client, picker, chosen: *chosen, limits };
             let validation =
-                check.clone().map(|check| Validation::new(check, &config, setup.paths.base().to_owned()));
-            (Backend::Native(Box::new(Native::new(seed, &persona, &calls.registry).with(validation))), loan)
+                check.map(|check| Validation::new(check, &config, setup.paths.base().to_owned()));
+            (Backend::Native(Box::new(Native::new(seed, &persona, &registry).with(validation))), loan)
         }
     };
-
-    let named = named.map(str::to_owned).filter(|name| carried.is_none() || name != persona::DEFAULT);
-    let announcement =
-        Announcement::new(&mut opened, named, &persona, &policy, &backend.info()).with_folders(added);
-    let saved = opened.log.path().is_some().then(|| opened.log.id());
-    let logbook = Logbook::beside(opened.spill_dir.as_deref(), &config.logs);
-    let emit = Emitter::new(opened.log, opened.transcript, redactor, events, logbook);
-    calls.tools.workspace.journal().record_to(emit.recorder());
-    let ruler = Ruler::new(policy, lent);
-    preset.into_iter().for_each(|preset| ruler.set_approval(preset));
-    let queries = Arc::new(Queries {
-        asker: Asker { config, env: setup.env.clone(), explicit_model },
-        completer: Completer::new(root.clone(), setup.paths.home().map(PathBuf::from)),
-        setup,
-        root,
-        workspace: Arc::clone(&calls.tools.workspace),
-        resolved: configured.resolved,
-        emit: emit.clone(),
-        backend: backend.subscribe(),
-        model_lister: backend.model_lister(),
-        personas: Arc::clone(&personas),
-        skills,
-        commands: Arc::new(library.commands),
-        todos: Arc::clone(&calls.tools.todos),
-        policy: ruler.in_force(),
-        grants,
-        check,
-        saved,
-        spill: calls.tools.shell.spill().cloned(),
-        agent: Mutex::new(persona.name.clone()),
-        servers,
-    });
-    let cast = Cast { personas, persona, subagents, loan };
-    let engine = Engine::new(emit, backend, calls, ruler, cast, queries);
+    let announcement = Announcement { notices, resumed, one_prompt, left, past, agent, folders: added };
+    let engine = Engine::new(session, backend, registry, subagents, loan);
     Ok(Started { engine, announcement })
 }
 
@@ -278,7 +251,7 @@ fn remote(
     setup: &Setup,
     configured: &EffectiveConfig,
     before: &Transcript,
-    carried: Option<&Carried>,
+    carried: Option<&CarriedChoices>,
     root: &Path,
     redactor: &Arc<Redactor>,
 ) -> Result<Option<Backend>, StartError> {
@@ -307,7 +280,7 @@ async fn choose_model(
     setup: &Setup,
     opened: &OpenedSession,
     explicit: Option<&str>,
-    carried: Option<&Carried>,
+    carried: Option<&CarriedChoices>,
 ) -> Result<(Chosen, Option<Loan>), StartError> {
     let own = persona.model.as_deref().filter(|_| setup.flags.model.is_none());
     let before = opened.transcript.agent.as_deref().unwrap_or(persona::DEFAULT);

@@ -11,26 +11,22 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::display::{labels, titles};
+use zdx_protocol::facts::TASK;
 use zdx_protocol::record::{TaskAnswer, TaskCalls};
-use zdx_protocol::redact::Redactor;
 use zdx_protocol::{
-    ApprovalRequest, CallOrigin, Event, NoticeLevel, Outcome, Prompt, SessionInfo, ToolCode, ToolError,
-    ToolOutput, Transcript, TurnSummary, Usage,
+    ApprovalRequest, CallOrigin, Event, Level, NoticeLevel, Outcome, Prompt, SessionInfo, ToolCode,
+    ToolError, ToolOutput, TurnSummary, Usage,
 };
 
 use crate::backend::Backend;
 use crate::backend::native::Seed;
-use crate::call::{CallContext, TurnIo};
-use crate::emit::Emitter;
-use crate::in_force::InForce;
-use crate::persona::{Offer, Persona, Personas};
+use crate::call::TurnIo;
+use crate::persona::Persona;
+use crate::session::Session;
 use crate::turn;
-use zdx_store::{SessionId, SessionLog, SessionStore};
+use zdx_tools::ToolRunContext;
 use zdx_tools::registry::ToolRegistry;
-use zdx_tools::task::{SubagentLauncher, SubagentTask};
-use zdx_tools::todo::TodoList;
-use zdx_tools::{ToolContext, ToolRunContext};
-use zdx_workspace::workspace::Workspace;
+use zdx_tools::task::{SubagentLauncher, SubagentTask, TaskTool};
 
 /// What a parent reads of a report; the whole is in the child's session.
 const REPORT_LIMIT: usize = 16 << 10;
@@ -40,34 +36,20 @@ const EVENT_QUEUE: usize = 64;
 const MOST_ANSWERS: usize = 50;
 const ABOUT_COLUMNS: usize = 400;
 
-/// What children are made from. The parent's backend and rules change while it runs: they are read at each launch.
+/// Launches subagents as child sessions.
 pub(crate) struct Subagents {
-    pub personas: Arc<Personas>,
-    /// None: the parent is not saved, so neither are its children.
-    pub store: Option<SessionStore>,
-    /// What their calls share with the parent's; each has tools of its own.
-    pub calls: CallContext,
-    pub offer: Offer,
-    pub redactor: Arc<Redactor>,
-    /// The parent's way to its front end, for questions and warnings.
-    pub events: mpsc::Sender<Event>,
-    pub parent: SessionId,
-    pub now: Mutex<Option<ParentState>>,
+    /// The parent.
+    session: Session,
+    /// The parent's backend as it is now, read at each launch. None: it launches no agents of ours.
+    seed: Mutex<Option<Seed>>,
     /// Calls that children were denied in the parent's turn.
-    pub denied: AtomicU32,
-    /// What children used in the parent's turn.
-    pub used: Mutex<Usage>,
+    denied: AtomicU32,
+    /// The tokens that children used in the parent's turn.
+    used: Mutex<Usage>,
 }
 
-/// The parent as it is at this moment.
-#[derive(Clone)]
-pub(crate) struct ParentState {
-    pub seed: Seed,
-    pub policy: InForce,
-}
-
-/// Who tells something to the parent's front end.
-struct Who<'a> {
+/// Names a subagent to its parent's front end.
+struct TaskLabel<'a> {
     agent: &'a str,
     /// The call of the parent that it works for, and on what.
     task: &'a str,
@@ -78,24 +60,30 @@ struct Who<'a> {
 /// One child at work.
 struct Child {
     backend: Backend,
-    persona: Arc<Persona>,
-    policy: InForce,
-    info: SessionInfo,
-    log: SessionLog,
-    workspace: Arc<Workspace>,
+    session: Session,
     /// Without `task`: children have no children.
     registry: Arc<ToolRegistry>,
 }
 
 impl Subagents {
-    /// What an agent that the user talks to is offered under its rules.
-    pub(crate) fn offered(self: &Arc<Self>, persona: &Persona) -> Arc<ToolRegistry> {
-        Arc::new(self.offer.tools_and_tasks(persona, Arc::clone(self) as Arc<dyn SubagentLauncher>))
+    pub(crate) fn new(session: Session) -> Self {
+        Self { session, seed: Mutex::default(), denied: AtomicU32::default(), used: Mutex::default() }
     }
 
-    /// The parent's backend and rules, for children launched from now on. None: it launches no agents of ours.
-    pub(crate) fn set_parent(&self, state: Option<ParentState>) {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    /// Returns the tools of an agent that the user talks to: those of every agent, and `task` for the agents that its rules
+    /// let it launch.
+    pub(crate) fn offered(self: &Arc<Self>, persona: &Persona) -> Arc<ToolRegistry> {
+        let mut registry = self.session.tools_for(persona);
+        let allowed = |agent: &str| persona.rules.named(TASK.permission.key, &[agent]).level != Level::Deny;
+        if let Some(task) = TaskTool::new(Arc::clone(self) as Arc<dyn SubagentLauncher>, allowed) {
+            registry.add(Arc::new(task));
+        }
+        Arc::new(registry)
+    }
+
+    /// Sets the backend that children launched from now on have.
+    pub(crate) fn set_seed(&self, seed: Option<Seed>) {
+        *self.seed.lock().unwrap_or_else(PoisonError::into_inner) = seed;
     }
 
     /// What was denied to children since this was last asked: the parent's turn answers for them.
@@ -111,18 +99,18 @@ impl Subagents {
     /// `call` is the parent's call that this is done for.
     async fn run(&self, work: SubagentTask, call: ToolRunContext) -> ToolOutput {
         let SubagentTask { agent, prompt, about } = work;
-        let child = match self.make(&agent, &call.id) {
+        let (events, inbox) = mpsc::channel(EVENT_QUEUE);
+        let child = match self.make(&agent, &call.id, events) {
             Ok(child) => child,
             Err(error) => return ToolOutput::Err(error),
         };
-        let session = child.info.session.clone();
-        let name = child.persona.name.clone();
-        let (events, inbox) = mpsc::channel(EVENT_QUEUE);
-        let root = child.info.root.clone();
-        let who = Who { agent: &name, task: &call.id, about: &about, root: &root };
+        let session = child.session.id().to_string();
+        let name = child.session.persona().name.clone();
+        let root = child.session.root().to_owned();
+        let label = TaskLabel { agent: &name, task: &call.id, about: &about, root: &root };
         let (summary, (error, calls, answers)) = tokio::join!(
-            self.turn(child, prompt, call.cancel, events),
-            self.forward(&who, inbox, call.progress)
+            self.turn(child, prompt, call.id.clone(), call.cancel),
+            self.forward(&label, inbox, call.progress)
         );
         call.beside.set(|beside| (beside.task, beside.answers) = (Some(calls), answers));
         self.denied.fetch_add(summary.denied, Ordering::Relaxed);
@@ -130,82 +118,70 @@ impl Subagents {
         report(&name, &session, &summary, error)
     }
 
-    fn make(&self, agent: &str, call: &str) -> Result<Child, ToolError> {
-        let state = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(ParentState { seed, policy }) = state else {
+    fn make(&self, agent: &str, call: &str, events: mpsc::Sender<Event>) -> Result<Child, ToolError> {
+        let Some(seed) = self.seed.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return Err(ToolError::new(ToolCode::Internal, "no agent can be launched here"));
         };
-        let now = policy.now();
-        let persona = self.personas.subagent(agent, &now.rules);
+        let persona = self.session.spec.personas.subagent(agent, &self.session.policy.now().rules);
         let persona = persona.map_err(|error| ToolError::new(ToolCode::UnknownAgent, error.to_string()))?;
-        let registry = Arc::new(self.offer.tools(&persona));
+        let registry = Arc::new(self.session.tools_for(&persona));
         let backend = Backend::Native(Box::new(seed.grow(&persona, &registry)?));
-        let id = SessionId::random();
-        let blobs = self.store.as_ref().map(|store| store.blobs(id));
-        let workspace = self.calls.tools.workspace.for_child(call, blobs);
-        let workspace = workspace.map_err(|error| ToolError::new(ToolCode::Internal, error.to_string()))?;
-        let info = SessionInfo {
-            session: id.to_string(),
-            root: now.root,
-            model: backend.info().model.clone(),
-            agent: persona.name.clone(),
-            approval: now.approval,
-            context_limit: backend.info().context.limit(),
-            resumed: false,
-            saved: self.store.is_some(),
-            parent: Some(self.parent.to_string()),
-            task: Some(call.to_owned()),
-            one_prompt: false,
-            last: None,
-        };
-        Ok(Child {
-            backend,
-            policy: policy.under(Arc::clone(&persona.rules)),
-            persona: Arc::new(persona),
-            info,
-            workspace: Arc::new(workspace),
-            registry,
-            log: self.store.as_ref().map_or_else(|| SessionLog::disabled(id), |store| store.create(id)),
-        })
+        let session = self.session.child(call, Arc::new(persona), events);
+        let session = session.map_err(|error| ToolError::new(ToolCode::Internal, error.to_string()))?;
+        Ok(Child { backend, session, registry })
     }
 
+    /// `call` is the parent's call that the child works for.
     async fn turn(
         &self,
-        mut child: Child,
+        child: Child,
         prompt: String,
+        call: String,
         cancel: CancellationToken,
-        events: mpsc::Sender<Event>,
     ) -> TurnSummary {
-        let redactor = Arc::clone(&self.redactor);
-        let emit = Emitter::new(child.log, Transcript::default(), redactor, events, None);
-        child.workspace.journal().record_to(emit.recorder());
-        emit.emit(Event::SessionStarted(child.info)).await;
-        emit.emit(Event::AgentChanged { agent: child.persona.name.clone() }).await;
-        let todos = Arc::new(TodoList::default());
-        let tools = ToolContext { todos, workspace: child.workspace, ..self.calls.tools.clone() };
-        let calls = CallContext { tools, registry: child.registry, ..self.calls.clone() };
-        let io = TurnIo::new(emit, &calls, child.persona, child.policy, cancel);
-        turn::run_prompt(&mut child.backend, Prompt::from(prompt), &io).await
+        let Child { mut backend, session, registry } = child;
+        let info = {
+            let (backend, agent) = (backend.info(), session.persona().name.clone());
+            SessionInfo {
+                session: session.id().to_string(),
+                root: session.root().to_owned(),
+                model: backend.model.clone(),
+                agent,
+                approval: session.policy.approval(),
+                context_limit: backend.context.limit(),
+                resumed: false,
+                saved: session.is_saved(),
+                parent: Some(self.session.id().to_string()),
+                task: Some(call),
+                one_prompt: false,
+                last: None,
+            }
+        };
+        let agent = info.agent.clone();
+        session.events.emit(Event::SessionStarted(info)).await;
+        session.events.emit(Event::AgentChanged { agent }).await;
+        let io = TurnIo::new(session, registry, cancel);
+        turn::run_prompt(&mut backend, Prompt::from(prompt), &io).await
     }
 
     /// Passes on what a front end must know of (questions, calls, warnings) and keeps the rest in the child's own file.
     /// Gives back the last error, how many calls there were, and what was answered about them.
     async fn forward(
         &self,
-        who: &Who<'_>,
+        label: &TaskLabel<'_>,
         mut inbox: mpsc::Receiver<Event>,
         progress: mpsc::Sender<String>,
     ) -> (Option<String>, TaskCalls, Vec<TaskAnswer>) {
         let (mut last_error, mut calls) = (None, TaskCalls::default());
         let mut answers = Answers::default();
         while let Some(event) = inbox.recv().await {
-            answers.note(&event, who.root);
+            answers.note(&event, label.root);
             match &event {
                 Event::Error { message, .. } => last_error = Some(message.clone()),
                 Event::ToolRequested { name, input, .. } => {
                     calls.calls += 1;
                     // A full queue drops the line: progress is never waited for.
-                    let _ = progress.try_send(format!("{}: {}\n", who.agent, labels::call(name, input)));
+                    let _ = progress.try_send(format!("{}: {}\n", label.agent, labels::call(name, input)));
                 }
                 Event::ToolFinished { name, result, .. } => {
                     let failed = !titles::ended(name, result).well;
@@ -215,8 +191,8 @@ impl Subagents {
                 }
                 _ => {}
             }
-            if let Some(event) = passed_on(event, who) {
-                let _ = self.events.send(event).await;
+            if let Some(event) = passed_on(event, label) {
+                self.session.events.pass_on(event).await;
             }
         }
         (last_error, calls, answers.given)
@@ -251,7 +227,7 @@ impl Answers {
 
 impl SubagentLauncher for Subagents {
     fn launchable(&self) -> Vec<(String, String)> {
-        let known = self.personas.launchable().into_iter();
+        let known = self.session.spec.personas.launchable().into_iter();
         known.map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
     }
 
@@ -261,8 +237,8 @@ impl SubagentLauncher for Subagents {
 }
 
 /// A child's event as its parent's front end hears it: in the child's name, and under ids of its own.
-fn passed_on(event: Event, who: &Who<'_>) -> Option<Event> {
-    let Who { agent, task, about, .. } = *who;
+fn passed_on(event: Event, label: &TaskLabel<'_>) -> Option<Event> {
+    let TaskLabel { agent, task, about, .. } = *label;
     let own = |id: String| format!("{task}/{id}");
     let origin = CallOrigin::Subagent;
     Some(match event {

@@ -3,8 +3,9 @@
 
 use zdx_protocol::{ContextUsage, Event, NoticeLevel, Outcome, Prompt, TurnState, TurnSummary};
 
+use crate::approvals::Clock;
 use crate::backend::{Backend, TurnRequest};
-use crate::call::{Clock, TurnIo, TurnResult, command};
+use crate::call::{TurnIo, TurnResult, command};
 
 /// The line with which a user has the check run: the recorded prompt of such a turn.
 const RUN_CHECK: &str = "/check run";
@@ -13,7 +14,7 @@ const RUN_CHECK: &str = "/check run";
 const COMPACT: &str = "compact";
 
 pub(crate) async fn run_prompt(backend: &mut Backend, prompt: Prompt, io: &TurnIo) -> TurnSummary {
-    let clock = io.approvals.clock();
+    let clock = io.session.policy.approvals.clock();
     backend.prepare_turn(&prompt, io).await;
     start(&prompt.text, TurnState::Planning, io).await;
     answer(backend, TurnRequest::Prompt(prompt), clock, io).await
@@ -21,7 +22,7 @@ pub(crate) async fn run_prompt(backend: &mut Backend, prompt: Prompt, io: &TurnI
 
 /// A turn that begins with the check. The model has a part in it only where it fails.
 pub(crate) async fn run_check(backend: &mut Backend, io: &TurnIo) -> TurnSummary {
-    let clock = io.approvals.clock();
+    let clock = io.session.policy.approvals.clock();
     start(RUN_CHECK, TurnState::ToolRunning, io).await;
     answer(backend, TurnRequest::Check, clock, io).await
 }
@@ -35,19 +36,19 @@ pub(crate) async fn run_compaction(backend: &mut Backend, io: &TurnIo) -> TurnSu
         (info.capabilities.manages_own_context, has_command)
     };
     if !manages_own_context {
-        return answer(backend, TurnRequest::Compact, io.approvals.clock(), io).await;
+        return answer(backend, TurnRequest::Compact, io.session.policy.approvals.clock(), io).await;
     }
     if has_command {
         return run_prompt(backend, Prompt::with_data(&format!("/{COMPACT}"), ""), io).await;
     }
     let message = "nothing to compact: who answers here looks after its context itself";
-    io.emit.notice(NoticeLevel::Info, message).await;
+    io.session.events.notice(NoticeLevel::Info, message).await;
     empty_summary(Outcome::Completed)
 }
 
 /// `!command`: one user message with what was typed, one assistant message with what came of it.
 pub(crate) async fn run_shell(backend: &mut Backend, typed: &str, command: &str, io: &TurnIo) -> TurnSummary {
-    let clock = io.approvals.clock();
+    let clock = io.session.policy.approvals.clock();
     start(typed, TurnState::ToolRunning, io).await;
     let result = command::run_for_user(command, io).await;
     backend.read_along(&result.text);
@@ -56,27 +57,27 @@ pub(crate) async fn run_shell(backend: &mut Backend, typed: &str, command: &str,
 
 async fn answer(backend: &mut Backend, request: TurnRequest, clock: Clock, io: &TurnIo) -> TurnSummary {
     let result = backend.run_turn(request, io).await;
-    let size = io.emit.transcript().size();
+    let size = io.session.events.transcript().size();
     let usage = backend.info().context.usage(size);
     finish(result, usage, clock, io).await
 }
 
 async fn start(prompt: &str, state: TurnState, io: &TurnIo) {
-    let turn = io.emit.transcript().turns + 1;
-    io.emit.emit(Event::TurnStarted { turn, prompt: prompt.to_owned() }).await;
-    io.emit.emit(Event::StateChanged { state }).await;
+    let turn = io.session.events.transcript().turns + 1;
+    io.session.events.emit(Event::TurnStarted { turn, prompt: prompt.to_owned() }).await;
+    io.session.events.emit(Event::StateChanged { state }).await;
 }
 
 async fn finish(result: TurnResult, usage: Option<ContextUsage>, clock: Clock, io: &TurnIo) -> TurnSummary {
     if result.outcome == Outcome::Interrupted {
-        io.emit.emit(Event::Interrupted).await;
+        io.session.events.emit(Event::Interrupted).await;
     }
     if let Some(usage) = usage {
-        io.emit.emit(Event::ContextUsage(usage)).await;
+        io.session.events.emit(Event::ContextUsage(usage)).await;
     }
     let state = if result.outcome == Outcome::Error { TurnState::Error } else { TurnState::Done };
-    io.emit.emit(Event::StateChanged { state }).await;
-    io.emit.sync().await;
+    io.session.events.emit(Event::StateChanged { state }).await;
+    io.session.events.sync().await;
     summary(result, clock.ms())
 }
 

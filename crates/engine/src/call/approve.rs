@@ -11,7 +11,7 @@ use zdx_protocol::{
 };
 
 use crate::call::TurnIo;
-use crate::in_force::InForce;
+use crate::session_policy::SessionPolicy;
 
 /// A call as it is judged and shown, without the part that runs it.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ enum Asked {
 }
 
 pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Gate {
-    let mut policy = io.policy.clone();
+    let mut policy = io.session.policy.clone();
     let mut answered: Option<Explanation> = None;
     loop {
         let context = policy.seen();
@@ -72,7 +72,7 @@ pub(crate) async fn gate(io: &TurnIo, call: &ToolCall, plan: Proposed<'_>) -> Ga
             return Gate::Failed(error.clone());
         }
         // What would be remembered is written to files, where no secret belongs.
-        let known = |grant: &String| danger == Danger::Ask && !io.emit.holds_secret(grant);
+        let known = |grant: &String| danger == Danger::Ask && !io.session.events.holds_secret(grant);
         let wider = wider.filter(known);
         let exact = grant_key(plan.action, &context).filter(known);
         let offered = Offered { exact: exact.filter(|_| !adds_folder(plan.action, wider.as_deref())), wider };
@@ -110,9 +110,10 @@ fn passes_by_option(judged: &Explanation, context: &PolicyContext, granted: bool
 
 /// Nobody was asked, but who reads the session must find why it ran.
 async fn note_option(io: &TurnIo, call: &ToolCall) {
-    let (request, id, decision) = (io.approvals.number(), call.id.clone(), Decision::AllowOnce);
+    let (request, id, decision) =
+        (io.session.policy.approvals.number(), call.id.clone(), Decision::AllowOnce);
     let by = Some("--allow-dangerous".to_owned());
-    io.emit.emit(Event::ApprovalResolved { request, id, decision, grant: None, by }).await;
+    io.session.events.emit(Event::ApprovalResolved { request, id, decision, grant: None, by }).await;
 }
 
 /// A decision, and the wider grant with which it would not have to be asked for.
@@ -140,7 +141,7 @@ async fn judge(io: &TurnIo, action: &Action, context: PolicyContext) -> Judged {
         };
         Explanation { verdict: Verdict::Deny(reason), parts: Vec::new(), reads: false }.into()
     };
-    let granted = io.grants.clone();
+    let granted = io.session.policy.grants.clone();
     let weighing = move || {
         let mut context = PolicyContext { grants: Arc::default(), ..context };
         let judged = weigh(&action, &context);
@@ -205,14 +206,14 @@ pub struct Permission {
 
 /// Whether what another agent does itself is proven to only read.
 pub(crate) async fn only_reads(io: &TurnIo, action: &Action) -> bool {
-    judge(io, action, io.policy.now()).await.explanation.reads
+    judge(io, action, io.session.policy.now()).await.explanation.reads
 }
 
 /// The action that is judged the hardest; the first of several.
 pub(crate) async fn strictest(io: &TurnIo, actions: Vec<Action>) -> Option<Action> {
     let mut worst: Option<(Level, Action)> = None;
     for action in actions {
-        let level = judge(io, &action, io.policy.now()).await.explanation.strictest();
+        let level = judge(io, &action, io.session.policy.now()).await.explanation.strictest();
         if worst.as_ref().is_none_or(|(known, _)| level > *known) {
             worst = Some((level, action));
         }
@@ -222,7 +223,7 @@ pub(crate) async fn strictest(io: &TurnIo, actions: Vec<Action>) -> Option<Actio
 
 /// Returns why the guard forbids it: a forbidden action is not asked about.
 pub(crate) async fn denied(io: &TurnIo, action: &Action) -> Option<ToolError> {
-    match judge(io, action, io.policy.now()).await.explanation.verdict {
+    match judge(io, action, io.session.policy.now()).await.explanation.verdict {
         Verdict::Deny(reason) => Some(refusal(reason)),
         Verdict::Allow | Verdict::Ask(_) | Verdict::Confirm(_) => None,
     }
@@ -233,7 +234,7 @@ pub(crate) async fn permit(io: &TurnIo, permission: Permission) -> Option<Decisi
     let Permission { id, tool, action, proven, preview, reason } = permission;
     let call = ToolCall { id, name: tool, arguments: Arguments::Object(Map::new()), signature: None };
     let plan = Proposed { action: &action, preview: &preview, doomed: None };
-    let mut policy = io.policy.clone();
+    let mut policy = io.session.policy.clone();
     loop {
         let context = policy.seen();
         let Judged { explanation, granted, .. } = judge(io, &action, context.clone()).await;
@@ -277,11 +278,11 @@ async fn ask(
     call: &ToolCall,
     plan: Proposed<'_>,
     question: Question,
-    policy: &mut InForce,
+    policy: &mut SessionPolicy,
 ) -> Asked {
     let Question { danger, reason, context, offered } = question;
-    let (request, answer) = io.approvals.open();
-    io.emit.emit(Event::StateChanged { state: TurnState::AwaitingPermission }).await;
+    let (request, answer) = io.session.policy.approvals.open();
+    io.session.events.emit(Event::StateChanged { state: TurnState::AwaitingPermission }).await;
     let asked = ApprovalRequest {
         request,
         agent: None,
@@ -297,7 +298,7 @@ async fn ask(
         // No preset lifts what has to be confirmed.
         approval: (danger == Danger::Ask).then_some(context.approval),
     };
-    io.emit.emit(Event::ApprovalRequested(asked)).await;
+    io.session.events.emit(Event::ApprovalRequested(asked)).await;
     let withdrawn = tokio::select! {
         biased;
         () = io.cancel.cancelled() => Asked::Interrupted,
@@ -308,9 +309,9 @@ async fn ask(
         }
         () = policy.changed() => Asked::Overtaken,
     };
-    io.approvals.withdraw(request);
-    io.emit.emit(Event::ApprovalWithdrawn { request, id: call.id.clone() }).await;
-    io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+    io.session.policy.approvals.withdraw(request);
+    io.session.events.emit(Event::ApprovalWithdrawn { request, id: call.id.clone() }).await;
+    io.session.events.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     withdrawn
 }
 
@@ -327,14 +328,16 @@ async fn settle(
     let taken = offered.taken(&mut decision, danger);
     if let Some((grant, scope)) = &taken {
         // Another zdx may be writing the file: that is waited for elsewhere.
-        let (granted, root, grant, scope) = (io.grants.clone(), root.to_owned(), grant.clone(), *scope);
+        let (granted, root, grant, scope) =
+            (io.session.policy.grants.clone(), root.to_owned(), grant.clone(), *scope);
         let kept = tokio::task::spawn_blocking(move || granted.remember(&root, &grant, scope)).await;
         if let Ok(Err(error)) = kept {
-            io.emit.notice(NoticeLevel::Warning, error.to_string()).await;
+            io.session.events.notice(NoticeLevel::Warning, error.to_string()).await;
         }
     }
     let grant = taken.map(|(grant, _)| grant);
-    io.emit
+    io.session
+        .events
         .emit(Event::ApprovalResolved {
             request,
             id: call.id.clone(),
@@ -343,7 +346,7 @@ async fn settle(
             by: None,
         })
         .await;
-    io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+    io.session.events.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
     match decision {
         Decision::AllowOnce | Decision::AllowAlways { .. } => Asked::Allowed,
         Decision::Deny { word } => Asked::Rejected(word),

@@ -59,11 +59,11 @@ impl NotRun {
 /// Runs a user's `!command` within its turn.
 pub(crate) async fn run_for_user(command: &str, io: &TurnIo) -> TurnResult {
     let wanted = Wanted {
-        id: format!("shell-{}", io.emit.transcript().turns),
+        id: format!("shell-{}", io.session.events.transcript().turns),
         command,
         by: CallOrigin::User,
         word: Origin::User,
-        timeout: io.tools.timeout,
+        timeout: io.session.state.tools.timeout,
     };
     let (text, shell, denied) = match run_gated(wanted, io).await {
         Ok((output, took)) => (report(command, &output), ran(command, &output, took), 0),
@@ -75,7 +75,7 @@ pub(crate) async fn run_for_user(command: &str, io: &TurnIo) -> TurnResult {
             (text, shell, u32::from(not_run.is_denied()))
         }
     };
-    io.emit.emit(Event::ShellFinished { text: text.clone(), shell }).await;
+    io.session.events.emit(Event::ShellFinished { text: text.clone(), shell }).await;
     let outcome = if io.cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Completed };
     TurnResult { text, denied, ..TurnResult::from(outcome) }
 }
@@ -90,7 +90,7 @@ pub(crate) struct Refused {
 
 /// What a slash command's own command says, to be put in its place.
 pub(crate) async fn output_of(id: String, command: &str, io: &TurnIo) -> Result<String, Refused> {
-    let timeout = io.tools.timeout;
+    let timeout = io.session.state.tools.timeout;
     let wanted = Wanted { id, command, by: CallOrigin::Command, word: Origin::Model, timeout };
     match run_gated(wanted, io).await {
         Ok((output, _)) if output.end == CommandEnd::Exited(0) => Ok(output.stdout.text),
@@ -134,7 +134,7 @@ async fn admitted(
     io: &TurnIo,
 ) -> Result<(CommandOutput, Duration), NotRun> {
     let Wanted { id, command, by, word, timeout } = wanted;
-    let cwd = io.tools.workspace.root().to_owned();
+    let cwd = io.session.root().to_owned();
     let action = Action::Command { command: command.to_owned(), cwd: cwd.clone(), origin: word };
     let preview = Preview::Command { command: command.to_owned() };
     match gate(io, call, Proposed { action: &action, preview: &preview, doomed: None }).await {
@@ -145,19 +145,19 @@ async fn admitted(
         Gate::Interrupted => return Err(NotRun::Interrupted),
     }
     let failed = |error: ShellError| NotRun::Failed(ToolError::new(ToolCode::ExecError, error.to_string()));
-    if !io.tools.workspace.is_in_place() {
+    if !io.session.workspace().is_in_place() {
         return Err(failed(ShellError::Moved(cwd)));
     }
-    io.emit.sync().await;
+    io.session.events.sync().await;
     life::started(call, by, Start { action: &action, preview: &preview, line: None }, io).await;
     let begun = Instant::now();
     let (progress, mut chunks) = mpsc::channel(PROGRESS_QUEUE);
-    let shell = std::sync::Arc::clone(&io.tools.shell);
+    let shell = std::sync::Arc::clone(&io.session.state.tools.shell);
     let options =
         RunOptions { id: id.clone(), cwd, timeout, cancel: io.cancel.clone(), progress: Some(progress) };
     let run = shell.run(command, options);
     tokio::pin!(run);
-    let tell = |chunk: String| io.emit.emit(Event::ToolProgress { id: id.clone(), chunk });
+    let tell = |chunk: String| io.session.events.emit(Event::ToolProgress { id: id.clone(), chunk });
     let output = loop {
         tokio::select! {
             biased;

@@ -8,13 +8,10 @@ use tokio_util::sync::CancellationToken;
 use zdx_protocol::Event;
 use zdx_protocol::{CutShort, Decision, Outcome, ToolCall, ToolOutput, Usage};
 
+use super::Moment;
 use super::approve::{self, Permission};
-use super::{Approvals, CallContext, Moment, WorkTracker};
-use crate::emit::Emitter;
-use crate::grants::Granted;
-use crate::in_force::InForce;
 use crate::persona::Persona;
-use zdx_tools::ToolContext;
+use crate::session::Session;
 use zdx_tools::registry::ToolRegistry;
 
 /// The answer to a turn, by whoever gave it; the rest of a `TurnSummary` is the same for all.
@@ -37,15 +34,10 @@ impl From<Outcome> for TurnResult {
 
 #[derive(Clone)]
 pub struct TurnIo {
-    pub emit: Emitter,
-    pub registry: Arc<ToolRegistry>,
-    /// Who is at work: it may not use every tool there is.
-    pub persona: Arc<Persona>,
-    pub tools: ToolContext,
-    pub policy: InForce,
-    pub grants: Granted,
-    pub approvals: Approvals,
-    pub work: WorkTracker,
+    pub(crate) session: Session,
+    pub(crate) registry: Arc<ToolRegistry>,
+    /// The agent at work: it may not use every tool there is.
+    pub(crate) persona: Arc<Persona>,
     /// The user wants it stopped.
     pub cancel: CancellationToken,
 }
@@ -54,7 +46,7 @@ pub struct TurnIo {
 impl TurnIo {
     #[cfg(feature = "testing")]
     pub async fn emit(&self, event: Event) {
-        self.emit.emit(event).await;
+        self.session.events.emit(event).await;
     }
 
     /// Has one call run here, by our tools and under our rules: its whole life is told, and its result comes back.
@@ -78,15 +70,9 @@ impl TurnIo {
 }
 
 impl TurnIo {
-    pub fn new(
-        emit: Emitter,
-        calls: &CallContext,
-        persona: Arc<Persona>,
-        policy: InForce,
-        cancel: CancellationToken,
-    ) -> Self {
-        let CallContext { registry, tools, grants, approvals, work } = calls.clone();
-        Self { emit, registry, persona, tools, policy, grants, approvals, work, cancel }
+    /// The turn's way into its session, for the agent that is at work there now.
+    pub(crate) fn new(session: Session, registry: Arc<ToolRegistry>, cancel: CancellationToken) -> Self {
+        Self { persona: session.persona(), session, registry, cancel }
     }
 
     /// Our own name for a tool that a model begins to call.

@@ -35,7 +35,7 @@ impl Finish {
 }
 
 pub(crate) async fn requested(call: &ToolCall, origin: CallOrigin, io: &TurnIo) {
-    io.emit.emit(Event::requested(call, origin)).await;
+    io.session.events.emit(Event::requested(call, origin)).await;
 }
 
 /// What a call is about to do.
@@ -57,27 +57,27 @@ pub(crate) async fn started(call: &ToolCall, origin: CallOrigin, start: Start<'_
         locations: action.locations(line),
         preview: preview.clone(),
     };
-    io.emit.emit(event).await;
+    io.session.events.emit(event).await;
 }
 
 /// Effects come before the result, and are saved before anybody hears of it: neither a list that was changed nor the way
 /// back from a changed file is ever lost to a crash.
 pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish, io: &TurnIo) {
-    if let Some(items) = io.tools.todos.take_change() {
-        io.emit.emit(Event::TodosChanged { items, draft: false }).await;
+    if let Some(items) = io.session.state.tools.todos.take_change() {
+        io.session.events.emit(Event::TodosChanged { items, draft: false }).await;
     }
-    let (changes, trouble) = io.tools.workspace.journal().take();
+    let (changes, trouble) = io.session.workspace().journal().take();
     for MadeChange { owner, change, recorded } in changes {
         // Whoever works for a call does it in that call's name; all else was done by the only one that ran.
         let id = owner.unwrap_or_else(|| call.id.clone());
         let event = Event::FileChanged { id, change };
         match recorded {
-            true => io.emit.tell(event).await,
-            false => io.emit.emit(event).await,
+            true => io.session.events.tell(event).await,
+            false => io.session.events.emit(event).await,
         }
     }
     if let Some(trouble) = trouble {
-        io.emit.notice(NoticeLevel::Warning, trouble).await;
+        io.session.events.notice(NoticeLevel::Warning, trouble).await;
     }
     let Finish { output, diff, took, reads, beside } = finish;
     let diff = diff.filter(|_| output.is_ok()).map(bounded);
@@ -91,7 +91,7 @@ pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish
         reads,
         beside,
     };
-    io.emit.emit(event).await;
+    io.session.events.emit(event).await;
 }
 
 /// It is saved with every change: enough of it to be looked at again, not another copy of the file.

@@ -62,7 +62,7 @@ pub(crate) async fn single(
     let finish = match admit(call.clone(), io).await {
         Ok(ready) => {
             if !ready.prepared.action.is_read_only() {
-                io.emit.sync().await;
+                io.session.events.sync().await;
             }
             let (running, mut progress) = run(ready, io).await;
             watch(Moment::Started);
@@ -72,7 +72,7 @@ pub(crate) async fn single(
                     biased;
                     Some((id, chunk)) = progress.next() => {
                         watch(Moment::Said(&chunk));
-                        io.emit.emit(Event::ToolProgress { id, chunk }).await;
+                        io.session.events.emit(Event::ToolProgress { id, chunk }).await;
                     }
                     finish = &mut running => break finish,
                 }
@@ -92,7 +92,7 @@ pub(crate) async fn admit(call: ToolCall, io: &TurnIo) -> Result<Ready, Refused>
     }
     let prepared = prepare(&call, io).await?;
     let PreparedCall { action, preview, doomed, adds_mask, .. } = &prepared;
-    let masked = *adds_mask && secrets::showed_mask(io.emit.transcript().messages());
+    let masked = *adds_mask && secrets::showed_mask(io.session.events.transcript().messages());
     let masked = masked.then(masked_text);
     match gate(io, &call, Proposed { action, preview, doomed: masked.as_ref().or(doomed.as_ref()) }).await {
         Gate::Run { reads } => {
@@ -123,7 +123,7 @@ pub(crate) async fn run(
         beside: beside.clone(),
     };
     // An agent's calls may be asked about: the time of an answer is not the task's.
-    let clock = matches!(prepared.action, Action::Task { .. }).then(|| io.approvals.clock());
+    let clock = matches!(prepared.action, Action::Task { .. }).then(|| io.session.policy.approvals.clock());
     let running = guarded((prepared.run)(context), io.cancel.clone());
     let ended = running.map(move |(output, took)| {
         let took = clock.map_or(took, |clock| Duration::from_millis(clock.ms()));
@@ -153,7 +153,7 @@ async fn prepare(call: &ToolCall, io: &TurnIo) -> Result<PreparedCall, ToolError
         Arguments::Raw(text) => return Err(not_an_object(text)),
     };
     // Looking at files can hang on a dead mount; the loop that hears Ctrl-C must not.
-    let context = io.tools.clone();
+    let context = io.session.state.tools.clone();
     let work = tokio::task::spawn_blocking(move || tool.prepare(input, &context));
     tokio::select! {
         biased;

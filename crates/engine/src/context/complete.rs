@@ -68,7 +68,6 @@ impl Lister for Disk {
 }
 
 pub(crate) struct Completer {
-    root: PathBuf,
     home: Option<PathBuf>,
     lister: Arc<dyn Lister>,
     index: FileIndex,
@@ -90,9 +89,9 @@ impl Completer {
         lister: Arc<dyn Lister>,
         patience: Duration,
     ) -> Self {
-        let index = FileIndex::new(root.clone());
+        let index = FileIndex::new(root);
         let (hanging, asked) = (Arc::default(), AtomicU64::default());
-        Self { root, home, lister, index, patience: patience.min(PATIENCE), hanging, asked }
+        Self { home, lister, index, patience: patience.min(PATIENCE), hanging, asked }
     }
 
     /// Counts a question, in the order of asking: they are answered on threads of which any may be the first.
@@ -186,7 +185,7 @@ impl Completer {
     /// Folders anywhere: what is named here is meant to lie outside.
     fn folders(&self, typed: &str, replace: Range<usize>) -> Completions {
         let (folder, prefix) = typed.rfind('/').map_or(("", typed), |at| typed.split_at(at + 1));
-        let place = self.folder(folder).unwrap_or_else(|| self.root.join(folder));
+        let place = self.folder(folder).unwrap_or_else(|| self.index.root().join(folder));
         let mut entries = self.listed(place, folder, prefix);
         if let Some(entries) = &mut entries {
             entries.retain(|path| path.ends_with('/'));
@@ -318,7 +317,7 @@ impl Completer {
         }
         let folder = Path::new(folder);
         let climbs = folder.components().any(|part| matches!(part, Component::ParentDir));
-        (folder.is_absolute() || !climbs).then(|| self.root.join(folder))
+        (folder.is_absolute() || !climbs).then(|| self.index.root().join(folder))
     }
 
     /// None when the folder hangs. One that cannot be read has nothing to offer.

@@ -10,8 +10,9 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::{CheckChoice, CommandId, ErrorKind, Event, Query, Reply};
 
-use crate::emit::Emitter;
+use crate::event_sink::EventSink;
 use crate::queries::Queries;
+use crate::session::Session;
 
 /// More questions than any front end has at a time.
 const MOST: usize = 64;
@@ -59,7 +60,7 @@ impl Aside {
         while self.running.next().await.is_some() {}
     }
 
-    pub(crate) fn tell(&mut self, emit: &Emitter, events: Vec<Event>) {
+    pub(crate) fn tell(&mut self, emit: &EventSink, events: Vec<Event>) {
         if events.is_empty() {
             return;
         }
@@ -74,7 +75,8 @@ impl Aside {
         );
     }
 
-    pub(crate) fn ask(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, query: Query) {
+    pub(crate) fn ask(&mut self, queries: &Arc<Queries>, id: CommandId, query: Query) {
+        let emit = queries.session.events.clone();
         let queries = Arc::clone(queries);
         let answer = async move {
             match queries.answer(query).await {
@@ -82,42 +84,36 @@ impl Aside {
                 Err(none) => vec![failed(id, none.kind, none.message)],
             }
         };
-        self.run(emit, id, answer.boxed());
+        self.run(&emit, id, answer.boxed());
     }
 
-    pub(crate) fn export(
-        &mut self,
-        emit: &Emitter,
-        queries: &Arc<Queries>,
-        id: CommandId,
-        path: Option<PathBuf>,
-    ) {
-        let queries = Arc::clone(queries);
+    pub(crate) fn export(&mut self, session: &Session, id: CommandId, path: Option<PathBuf>) {
+        let export = session.clone().export(path);
         let work = async move {
-            match queries.export(path).await {
+            match export.await {
                 Ok(path) => vec![Event::Exported { path }, Event::Done { id }],
                 Err(none) => vec![failed(id, none.kind, none.message)],
             }
         };
-        self.run(emit, id, work.boxed());
+        self.run(&session.events, id, work.boxed());
     }
 
     /// Replies with the redacted line and then writes it: nothing waits for a slow disk but the end of the session.
-    pub(crate) fn remember(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, line: String) {
-        let (emit, queries, writing) = (emit.clone(), Arc::clone(queries), Arc::clone(&self.writing));
+    pub(crate) fn remember(&mut self, session: &Session, id: CommandId, line: String) {
+        let (session, writing) = (session.clone(), Arc::clone(&self.writing));
         let remembered = async move {
-            let line = emit.redactor().redact(&line).into_owned();
-            emit.emit(Event::Reply { id, answer: Reply::Remembered(line.clone()) }).await;
+            let line = session.events.redactor().redact(&line).into_owned();
+            session.events.emit(Event::Reply { id, answer: Reply::Remembered(line.clone()) }).await;
             let _writing = writing.lock().await;
-            queries.remember(line).await;
+            session.remember(line).await;
         };
         self.running.push(remembered.boxed());
     }
 
-    pub(crate) fn revoke(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, grant: String) {
-        let queries = Arc::clone(queries);
+    pub(crate) fn revoke(&mut self, session: &Session, id: CommandId, grant: String) {
+        let revoke = session.clone().revoke(grant);
         let work = async move {
-            match queries.revoke(grant).await {
+            match revoke.await {
                 Ok(grants) => {
                     let revoked = grants.into_iter().map(|grant| Event::GrantRevoked { grant });
                     revoked.chain([Event::Done { id }]).collect()
@@ -125,39 +121,33 @@ impl Aside {
                 Err(none) => vec![failed(id, none.kind, none.message)],
             }
         };
-        self.run(emit, id, work.boxed());
+        self.run(&session.events, id, work.boxed());
     }
 
-    pub(crate) fn check(
-        &mut self,
-        emit: &Emitter,
-        queries: &Arc<Queries>,
-        id: CommandId,
-        choice: Option<CheckChoice>,
-    ) {
-        let queries = Arc::clone(queries);
+    pub(crate) fn check(&mut self, session: &Session, id: CommandId, choice: Option<CheckChoice>) {
+        let check = session.clone().check(choice);
         let work = async move {
-            match queries.check(choice).await {
+            match check.await {
                 Ok(state) => vec![Event::CheckTold(state), Event::Done { id }],
                 Err(none) => vec![failed(id, none.kind, none.message)],
             }
         };
-        self.run(emit, id, work.boxed());
+        self.run(&session.events, id, work.boxed());
     }
 
-    pub(crate) fn add_folder(&mut self, emit: &Emitter, queries: &Arc<Queries>, id: CommandId, path: String) {
-        let queries = Arc::clone(queries);
+    pub(crate) fn add_folder(&mut self, session: &Session, id: CommandId, path: String) {
+        let add_folder = session.clone().add_folder(path);
         let work = async move {
-            match queries.add_folder(path).await {
+            match add_folder.await {
                 Ok(path) => vec![Event::FolderAdded { path }, Event::Done { id }],
                 Err(none) => vec![failed(id, none.kind, none.message)],
             }
         };
-        self.run(emit, id, work.boxed());
+        self.run(&session.events, id, work.boxed());
     }
 
     /// Something that takes time, and what is to be told of it.
-    fn run(&mut self, emit: &Emitter, id: CommandId, work: BoxFuture<'static, Vec<Event>>) {
+    fn run(&mut self, emit: &EventSink, id: CommandId, work: BoxFuture<'static, Vec<Event>>) {
         if self.running.len() >= MOST {
             let end = failed(id, ErrorKind::Limit, "too many questions at once; wait for an answer first");
             return self.tell(emit, vec![end]);

@@ -70,14 +70,14 @@ impl Engine {
             TypedInput::Shell(command) => {
                 if !prompt.data().is_empty() {
                     let message = "commands get nothing from stdin: what came there was left out".to_owned();
-                    self.emit.notice(NoticeLevel::Warning, message).await;
+                    self.session.events.notice(NoticeLevel::Warning, message).await;
                 }
                 if only_changes_folder(&command) {
                     let message = format!(
                         "cd does nothing by itself: each command starts in {}; use it as in !cd DIR && make",
-                        self.calls.tools.workspace.root().display()
+                        self.session.root().display()
                     );
-                    self.emit.notice(NoticeLevel::Info, message).await;
+                    self.session.events.notice(NoticeLevel::Info, message).await;
                     return Work::Done(Outcome::Completed);
                 }
                 Work::Shell { typed: prompt.typed().to_owned(), command }
@@ -100,7 +100,7 @@ impl Engine {
 
     /// What of a prompt's mentions are resources of servers, and what is left.
     fn resources(&self, mentions: Vec<Mention>) -> (Vec<(Arc<ServerTask>, String)>, Vec<Mention>) {
-        let servers = &self.queries.servers;
+        let servers = &self.session.spec.servers;
         let (mut resources, mut rest) = (Vec::new(), Vec::new());
         for mention in mentions {
             let named = match &mention.what {
@@ -119,8 +119,8 @@ impl Engine {
 
     /// A command that nobody defined is a prompt: whether it is a slip, a front end that people type into knows.
     async fn slash(&mut self, prompt: Prompt, name: &str, args: &str) -> Work {
-        let Some(command) = self.queries.commands.get(name) else {
-            return match self.queries.servers.prompted(name, args) {
+        let Some(command) = self.session.spec.commands.get(name) else {
+            return match self.session.spec.servers.prompted(name, args) {
                 Some(Ok(prompted)) => Work::Prompted { prompted, data: prompt.data().to_owned() },
                 Some(Err(why)) => self.refuse(why).await,
                 None => Work::Prompt(prompt),
@@ -136,7 +136,7 @@ impl Engine {
             let message = format!(
                 "/{name} wants to run {commands} of this project, which is not trusted: {stay} text (`zdx trust`)"
             );
-            self.emit.notice(NoticeLevel::Warning, message).await;
+            self.session.events.notice(NoticeLevel::Warning, message).await;
         }
         if let Some(agent) = expanded.agent.clone() {
             self.work_as(&agent).await;
@@ -153,7 +153,7 @@ impl Engine {
 
     /// Files go before the prompt; what cannot be read is told and left out. All of it together is made to fit.
     async fn bring_in(&mut self, mentions: &[Mention], prompt: Prompt) -> Prompt {
-        let (mentions, workspace) = (mentions.to_vec(), Arc::clone(&self.calls.tools.workspace));
+        let (mentions, workspace) = (mentions.to_vec(), Arc::clone(self.session.workspace()));
         let attached = match mentions.is_empty() {
             true => Attached::default(),
             false => {
@@ -162,14 +162,14 @@ impl Engine {
             }
         };
         for notice in &attached.notices {
-            self.emit.notice(NoticeLevel::Warning, notice.clone()).await;
+            self.session.events.notice(NoticeLevel::Warning, notice.clone()).await;
         }
         if let Some(agent) = &attached.agent {
             self.work_as(agent).await;
         }
         let (prompt, attachments) = self.fitted(prompt, attached.attachments).await;
         for Attachment { label, text, .. } in attachments {
-            self.emit.emit(Event::Attached { label, text }).await;
+            self.session.events.emit(Event::Attached { label, text }).await;
         }
         prompt
     }
@@ -177,7 +177,7 @@ impl Engine {
     /// What is too long for the model to keep is cut, fairly and with a word.
     async fn fitted(&self, prompt: Prompt, mut attachments: Vec<Attachment>) -> (Prompt, Vec<Attachment>) {
         let (size, turn) = {
-            let transcript = self.emit.transcript();
+            let transcript = self.session.events.transcript();
             (transcript.size(), transcript.turns + 1)
         };
         let files = attachments.iter().map(|attachment| attachment.text.len());
@@ -202,9 +202,9 @@ impl Engine {
             return text.to_owned();
         }
         // What is written beside the session is masked like the session.
-        let masked = self.emit.redactor().redact(text);
+        let masked = self.session.events.redactor().redact(text);
         let name = spill::name(&format!("turn-{turn}"), "input");
-        let folder = self.calls.tools.shell.spill();
+        let folder = self.session.state.tools.shell.spill();
         let Fitted { text: kept, file } =
             input::fit(&masked, most, Keep { folder, name: &name, source: path });
         let whole = match (file, path) {
@@ -216,7 +216,7 @@ impl Engine {
         let (left, all) = (bytes(kept.len() as u64), bytes(text.len() as u64));
         let message =
             format!("{what} is too long for the model: {left} of {all} stay, beginning and end{whole}");
-        self.emit.notice(NoticeLevel::Warning, message).await;
+        self.session.events.notice(NoticeLevel::Warning, message).await;
         kept
     }
 
@@ -239,7 +239,7 @@ impl Engine {
 
     async fn complain(&self, message: String) {
         let event = Event::Error { command: None, kind: ErrorKind::Config, message, details: None };
-        self.emit.emit(event).await;
+        self.session.events.emit(event).await;
     }
 }
 

@@ -14,15 +14,18 @@ pub(super) async fn attach(resources: Vec<(Arc<ServerTask>, String)>, io: &TurnI
         let label = format!("{}:{uri}", server.id);
         match read_resource(&server, &uri, &io.cancel).await {
             None => {
-                io.emit.emit(Event::Interrupted).await;
+                io.session.events.emit(Event::Interrupted).await;
                 return false;
             }
             Some(Ok(content)) => {
                 let text = format!("@{label}\n{content}");
-                io.emit.emit(Event::Attached { label, text }).await;
+                io.session.events.emit(Event::Attached { label, text }).await;
             }
             Some(Err(why)) => {
-                io.emit.notice(NoticeLevel::Warning, format!("@{label}: {why}; nothing was attached")).await;
+                io.session
+                    .events
+                    .notice(NoticeLevel::Warning, format!("@{label}: {why}; nothing was attached"))
+                    .await;
             }
         }
     }
@@ -33,7 +36,7 @@ pub(super) async fn attach(resources: Vec<(Arc<ServerTask>, String)>, io: &TurnI
 pub(super) async fn fill(prompted: RequestedPrompt, data: String, io: &TurnIo) -> Result<Prompt, Outcome> {
     let message = match prompted.text(&io.cancel).await {
         None => {
-            io.emit.emit(Event::Interrupted).await;
+            io.session.events.emit(Event::Interrupted).await;
             return Err(Outcome::Interrupted);
         }
         Some(Ok(text)) if text.trim().is_empty() => "the server gave an empty prompt".to_owned(),
@@ -43,6 +46,9 @@ pub(super) async fn fill(prompted: RequestedPrompt, data: String, io: &TurnIo) -
         }
         Some(Err(why)) => why,
     };
-    io.emit.emit(Event::Error { command: None, kind: ErrorKind::Tool, message, details: None }).await;
+    io.session
+        .events
+        .emit(Event::Error { command: None, kind: ErrorKind::Tool, message, details: None })
+        .await;
     Err(Outcome::Error)
 }

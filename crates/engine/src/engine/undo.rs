@@ -17,19 +17,19 @@ impl Engine {
         if let Event::Reverted { files, .. } | Event::Redone { files, .. } = &event
             && !files.is_empty()
         {
-            self.calls.work.note_possible_change();
+            self.session.state.work.note_possible_change();
         }
-        self.emit.emit(event).await;
-        self.emit.sync().await;
+        self.session.events.emit(event).await;
+        self.session.events.sync().await;
         let remote_agent = self.backend.info().remote_agent.clone();
         if let Some(agent) = remote_agent {
             let message = format!("{agent} still knows what was taken back: only zdx forgets it");
-            self.emit.notice(NoticeLevel::Warning, message).await;
+            self.session.events.notice(NoticeLevel::Warning, message).await;
         }
-        let todos = self.emit.transcript().todos.clone();
-        if self.calls.tools.todos.items() != todos {
-            self.calls.tools.todos.reset(todos.clone());
-            self.emit.emit(Event::TodosChanged { items: todos, draft: false }).await;
+        let todos = self.session.events.transcript().todos.clone();
+        if self.session.state.tools.todos.items() != todos {
+            self.session.state.tools.todos.reset(todos.clone());
+            self.session.events.emit(Event::TodosChanged { items: todos, draft: false }).await;
         }
         Ok(())
     }
@@ -37,7 +37,7 @@ impl Engine {
     /// Makes the last turn undone and gives what began it. Where it cannot be undone, the same is asked once more.
     pub(super) async fn take_back_last(&self) -> Result<RepeatableTurn, RevertError> {
         let (turns, last, checked) = {
-            let transcript = self.emit.transcript();
+            let transcript = self.session.events.transcript();
             (transcript.turns, transcript.last_turn(), transcript.last_turn_began_with_check())
         };
         let known = self.repeatable.as_ref().filter(|(turn, _)| *turn == turns).map(|(_, turn)| turn.clone());
@@ -55,7 +55,7 @@ impl Engine {
             Ok(()) => {}
             Err(error @ (RevertError::NotSaved | RevertError::FoldedAway(_))) => {
                 let message = format!("asked again as a new turn: {error}");
-                self.emit.notice(NoticeLevel::Info, message).await;
+                self.session.events.notice(NoticeLevel::Info, message).await;
             }
             Err(error) => return Err(error),
         }
@@ -67,16 +67,16 @@ impl Engine {
         let (Event::Reverted { files, .. } | Event::Redone { files, .. }) = event else { return };
         for file in files {
             let after = file.after.as_ref().map(|after| after.sha256.clone());
-            let sights = self.calls.tools.workspace.sights();
+            let sights = self.session.workspace().sights();
             sights.saw(&file.path, Some(SeenContent(after.flatten())));
         }
     }
 
     async fn go(&self, way: Way) -> Result<Event, RevertError> {
-        let plan = RevertPlan::new(&self.emit.transcript(), way)?;
-        let saved = self.queries.saved.map(|id| (self.queries.store(), id));
-        let blobs = self.calls.tools.workspace.journal().blobs().ok_or(RevertError::NotSaved)?.clone();
-        let tools = Arc::clone(&self.calls.tools.workspace);
+        let plan = RevertPlan::new(&self.session.events.transcript(), way)?;
+        let saved = self.session.saved_id().map(|id| (self.session.store(), id));
+        let blobs = self.session.workspace().journal().blobs().ok_or(RevertError::NotSaved)?.clone();
+        let tools = Arc::clone(self.session.workspace());
         let root = tools.root().to_owned();
         // A workspace of its own: going back is no change that a tool made.
         let work = tokio::task::spawn_blocking(move || {
@@ -91,7 +91,7 @@ impl Engine {
         match work.await {
             Ok(done) => done,
             Err(_) => Err(RevertError::Failed {
-                path: self.calls.tools.workspace.root().to_owned(),
+                path: self.session.root().to_owned(),
                 why: "the work broke down; this is a defect of zdx".to_owned(),
             }),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zdx_protocol::{Command, ErrorKind, Event, NoticeLevel, RequestId, Sent, Standing, TrustRequest};
 
-use super::{Host, OpenError, Target};
+use super::{Host, OpenError, SessionTarget};
 use crate::engine::failed;
 use zdx_config::EffectiveConfig;
 use zdx_config::trust::TrustStore;
@@ -14,8 +14,8 @@ impl Host {
     /// Asks about the folder's own files again, and goes on with the session by what holds then.
     pub(super) async fn decide_trust(&mut self) -> Result<(), OpenError> {
         self.declined = None;
-        let before = EffectiveConfig::read(self.setup.place(&self.root))?.standing;
-        let configured = self.configured(&self.root.clone()).await?;
+        let before = EffectiveConfig::read(self.setup.place(self.root()))?.standing;
+        let configured = self.configured(&self.root().to_owned()).await?;
         if configured.standing == before {
             if configured.wants.is_empty() {
                 let message = nothing_to_trust(before).to_owned();
@@ -27,7 +27,7 @@ impl Host {
         match &self.session {
             Some(_) => self.go_on(configured, Vec::new()).await,
             None => {
-                let target = Target::of(self.root.clone(), self.new_session());
+                let target = SessionTarget::of(self.root().to_owned(), self.new_session());
                 self.begin(target, configured).await
             }
         }

@@ -51,7 +51,7 @@ impl Desk {
         Self { _dir: dir, home, skills, cx }
     }
 
-    fn tool(&self, lent: &Lent) -> SkillTool {
+    fn tool(&self, lent: &LentFolders) -> SkillTool {
         SkillTool::new(&self.skills, |_| true, lent.clone()).unwrap()
     }
 
@@ -75,12 +75,12 @@ fn run(prepared: PreparedCall) -> ToolOutput {
 #[test]
 fn a_model_is_told_what_there_is_and_no_more() {
     let desk = Desk::new();
-    let tool = desk.tool(&Lent::default());
+    let tool = desk.tool(&LentFolders::default());
     assert!(
         tool.spec().description.ends_with("Skills:\n- release: Makes a release\n- review: Reviews code\n")
     );
     assert_eq!(tool.spec().schema["properties"]["name"]["enum"], json!(["release", "review"]));
-    let tool = SkillTool::new(&desk.skills, |name| name != "review", Lent::default()).unwrap();
+    let tool = SkillTool::new(&desk.skills, |name| name != "review", LentFolders::default()).unwrap();
     assert!(!tool.spec().description.contains("review"));
     assert!(desk.prepare(&tool, json!({"name": "review"})).is_err(), "what is denied is not there");
 }
@@ -88,14 +88,14 @@ fn a_model_is_told_what_there_is_and_no_more() {
 #[test]
 fn without_skills_there_is_no_tool() {
     let desk = Desk::new();
-    assert!(SkillTool::new(&desk.skills, |_| false, Lent::default()).is_none());
-    assert!(SkillTool::new(&SkillLibrary::default(), |_| true, Lent::default()).is_none());
+    assert!(SkillTool::new(&desk.skills, |_| false, LentFolders::default()).is_none());
+    assert!(SkillTool::new(&SkillLibrary::default(), |_| true, LentFolders::default()).is_none());
 }
 
 #[test]
 fn a_skill_is_judged_by_its_name_and_read_only_when_run() {
     let desk = Desk::new();
-    let lent = Lent::default();
+    let lent = LentFolders::default();
     let tool = desk.tool(&lent);
     let folder = desk.home.join(".zdx/skills/review");
     for input in [json!({"name": "review"}), json!({"skill": " review "}), json!({"name": "/review"})] {
@@ -119,7 +119,7 @@ fn a_skill_is_judged_by_its_name_and_read_only_when_run() {
 #[test]
 fn without_a_name_all_are_listed() {
     let desk = Desk::new();
-    let tool = desk.tool(&Lent::default());
+    let tool = desk.tool(&LentFolders::default());
     for input in [json!({}), json!({"name": null}), json!({"name": ""})] {
         let prepared = desk.prepare(&tool, input).unwrap();
         assert_eq!(prepared.action, Action::Read { tool: "list".to_owned(), targets: vec![] });
@@ -134,7 +134,7 @@ fn without_a_name_all_are_listed() {
 #[test]
 fn an_unknown_name_is_answered_with_near_ones() {
     let desk = Desk::new();
-    let tool = desk.tool(&Lent::default());
+    let tool = desk.tool(&LentFolders::default());
     let error = |input: Value| desk.prepare(&tool, input).err().unwrap();
     let reviews = error(json!({"name": "reviews"}));
     assert_eq!(reviews.code, ToolCode::UnknownSkill);
@@ -148,7 +148,7 @@ fn an_unknown_name_is_answered_with_near_ones() {
 #[test]
 fn a_file_that_went_away_is_an_error() {
     let desk = Desk::new();
-    let tool = desk.tool(&Lent::default());
+    let tool = desk.tool(&LentFolders::default());
     let prepared = desk.prepare(&tool, json!({"name": "review"})).unwrap();
     fs::remove_file(desk.home.join(".zdx/skills/review/SKILL.md")).unwrap();
     let ToolOutput::Err(error) = run(prepared) else { panic!() };

@@ -3,118 +3,110 @@
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
-use zdx_guard::PolicyContext;
 use zdx_protocol::display::format;
 use zdx_protocol::{Approval, ContextUsage, Event, NoticeLevel, SessionInfo, record};
 
-use super::opened::OpenedSession;
-use crate::backend::BackendInfo;
 use crate::engine::Engine;
 use crate::history::since;
-use crate::persona::Persona;
+use crate::session::Session;
 
 /// Less is no time to speak of.
 const LONG: SignedDuration = SignedDuration::from_hours(1);
 
 pub(crate) struct Announcement {
-    info: SessionInfo,
-    notices: Vec<(NoticeLevel, String)>,
-    /// Another model or agent than the session used before.
-    model: Option<String>,
-    agent: Option<String>,
+    pub(super) notices: Vec<(NoticeLevel, String)>,
+    /// The agent that was asked for, if the session used another one before.
+    pub(super) agent: Option<String>,
     /// Folders of this command line that the session did not know.
-    folders: Vec<PathBuf>,
-    /// The preset that its file knows.
-    recorded: Option<Approval>,
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) resumed: bool,
+    pub(super) one_prompt: bool,
     /// When it was left, where it was resumed.
-    left: Option<Timestamp>,
+    pub(super) left: Option<Timestamp>,
     /// What happened before, as far as it is told again.
-    past: Vec<Event>,
+    pub(super) past: Vec<Event>,
+}
+
+/// Where a session stands before its first event.
+struct StartingPoint {
+    info: SessionInfo,
+    /// Set when the model is another one than the session used before.
+    model: Option<String>,
+    /// The approval mode that its file knows.
+    recorded: Option<Approval>,
     /// How full the context of what happened before is.
     usage: Option<ContextUsage>,
 }
 
 impl Announcement {
-    pub(crate) fn new(
-        opened: &mut OpenedSession,
-        named: Option<String>,
-        persona: &Persona,
-        policy: &PolicyContext,
-        backend: &BackendInfo,
-    ) -> Self {
-        let model = backend.model.clone();
-        let changed = opened.resumed && opened.transcript.model.as_deref() != Some(model.as_str());
-        let info = SessionInfo {
-            session: opened.log.id().to_string(),
-            root: policy.root.clone(),
-            model: model.clone(),
-            agent: backend.modes.as_ref().map_or(&persona.name, |modes| &modes.current).clone(),
-            approval: policy.approval,
-            context_limit: backend.context.limit(),
-            resumed: opened.resumed,
-            saved: opened.log.path().is_some(),
-            parent: opened.transcript.parent.clone(),
-            task: opened.transcript.task.clone(),
-            one_prompt: opened.one_prompt,
-            last: opened.resumed.then(|| opened.transcript.last_turn()).flatten(),
-        };
-        Self {
-            info,
-            notices: std::mem::take(&mut opened.notices),
-            model: changed.then_some(model),
-            agent: named.filter(|agent| opened.transcript.agent.as_ref() != Some(agent)),
-            folders: Vec::new(),
-            recorded: opened.transcript.approval,
-            left: opened.left,
-            past: std::mem::take(&mut opened.past),
-            usage: opened.resumed.then(|| backend.context.usage(opened.transcript.size())).flatten(),
-        }
-    }
-
-    pub(crate) fn with_folders(self, folders: Vec<PathBuf>) -> Self {
-        Self { folders, ..self }
-    }
-
     pub(crate) async fn announce(self, engine: &Engine) {
-        // A session that goes on keeps the preset that was chosen in it.
-        let info = SessionInfo { approval: engine.approval(), ..self.info };
-        engine.emit().emit(Event::SessionStarted(info)).await;
+        let session = engine.session();
+        let StartingPoint { info, model, recorded, usage } = self.starting_point(engine);
+        session.events.emit(Event::SessionStarted(info)).await;
         for event in self.past {
-            engine.emit().emit(Event::Replayed { event: Box::new(event) }).await;
+            session.events.emit(Event::Replayed { event: Box::new(event) }).await;
         }
-        if let Some(left) = self.left.filter(|_| engine.queries().setup.person) {
-            tell_since(left, engine).await;
+        if let Some(left) = self.left.filter(|_| session.spec.setup.person) {
+            tell_since(left, session).await;
         }
-        if let Some(usage) = self.usage {
-            engine.emit().emit(Event::ContextUsage(usage)).await;
+        if let Some(usage) = usage {
+            session.events.emit(Event::ContextUsage(usage)).await;
         }
         for (level, message) in self.notices {
-            engine.emit().notice(level, message).await;
+            session.events.notice(level, message).await;
         }
         for path in self.folders {
-            engine.emit().emit(Event::FolderAdded { path }).await;
+            session.events.emit(Event::FolderAdded { path }).await;
         }
         // One that was chosen in the session before: it is this one's from here on.
-        if let Some(approval) = engine.chosen_preset().filter(|chosen| self.recorded != Some(*chosen)) {
-            engine.emit().emit(Event::ApprovalChanged { approval }).await;
+        if let Some(approval) = session.policy.chosen().filter(|chosen| recorded != Some(*chosen)) {
+            session.events.emit(Event::ApprovalChanged { approval }).await;
         }
         if let Some(agent) = self.agent {
-            engine.emit().emit(Event::AgentChanged { agent }).await;
+            session.events.emit(Event::AgentChanged { agent }).await;
         }
-        if let Some(model) = self.model {
-            engine.emit().emit(Event::ModelChanged { model }).await;
+        if let Some(model) = model {
+            session.events.emit(Event::ModelChanged { model }).await;
+        }
+    }
+
+    fn starting_point(&self, engine: &Engine) -> StartingPoint {
+        let (session, backend) = (engine.session(), engine.backend().info());
+        let persona = session.persona();
+        let transcript = session.events.transcript();
+        let model = backend.model.clone();
+        let changed = self.resumed && transcript.model.as_deref() != Some(model.as_str());
+        let info = SessionInfo {
+            session: session.id().to_string(),
+            root: session.root().to_owned(),
+            model: model.clone(),
+            agent: backend.modes.as_ref().map_or(&persona.name, |modes| &modes.current).clone(),
+            approval: session.policy.approval(),
+            context_limit: backend.context.limit(),
+            resumed: self.resumed,
+            saved: session.is_saved(),
+            parent: transcript.parent.clone(),
+            task: transcript.task.clone(),
+            one_prompt: self.one_prompt,
+            last: self.resumed.then(|| transcript.last_turn()).flatten(),
+        };
+        StartingPoint {
+            info,
+            model: changed.then_some(model),
+            recorded: transcript.approval,
+            usage: self.resumed.then(|| backend.context.usage(transcript.size())).flatten(),
         }
     }
 }
 
 /// Who comes back is told how long that was, and which files are no longer as tools left them.
-async fn tell_since(left: Timestamp, engine: &Engine) {
-    let (now, queries) = (record::now(), engine.queries());
+async fn tell_since(left: Timestamp, session: &Session) {
+    let now = record::now();
     let long = now.duration_since(left) >= LONG;
     let ago = long.then(|| format::ago(left, now));
-    let changed = since::words(&queries.changed_since().await, &queries.root);
+    let changed = since::words(&session.changed_since().await, session.root());
     let parts: Vec<String> = ago.into_iter().chain(changed).collect();
     if !parts.is_empty() {
-        engine.emit().notice(NoticeLevel::Info, format!("resumed · {}", parts.join(" · "))).await;
+        session.events.notice(NoticeLevel::Info, format!("resumed · {}", parts.join(" · "))).await;
     }
 }

@@ -12,7 +12,7 @@ use super::{Handed, SessionChoice, StartError};
 use crate::grants::Granted;
 use crate::history::revert::go_there;
 use crate::history::{SettledIntents, settle_intents};
-use crate::in_force::Lent;
+use crate::session_policy::LentFolders;
 use crate::setup::Setup;
 use zdx_config::library::SkillLibrary;
 use zdx_store::{SessionId, SessionLog, SessionStore, is_same_root};
@@ -144,8 +144,8 @@ impl OpenedSession {
     }
 
     /// Where the skills lie that a resumed session has in its context.
-    pub(crate) fn lent(&self, skills: &SkillLibrary) -> Lent {
-        let lent = Lent::default();
+    pub(crate) fn lent(&self, skills: &SkillLibrary) -> LentFolders {
+        let lent = LentFolders::default();
         let parts = self.transcript.messages().iter().flat_map(|message| &message.parts);
         for part in parts {
             if let Part::ToolUse { name, arguments, .. } = part

@@ -103,18 +103,21 @@ async fn permission(seat: Seat, params: &Value, io: &TurnIo, ledger: &Ledger) ->
     let no = |word| Said { answer: Ok(outcome(pick(&options, Answer::Reject))), denied: true, word };
     let call = &params["toolCall"];
     let title = short(call["title"].as_str().or(call["kind"].as_str()).unwrap_or("something"));
-    let title = titles::own_words(&title, Some(io.tools.workspace.root()));
+    let title = titles::own_words(&title, Some(io.session.root()));
     let actions = actions(call, &title, io);
     for action in &actions {
         if let Some(error) = denied(io, action).await {
-            io.emit.notice(NoticeLevel::Warning, format!("{title}: not allowed: {}", error.message)).await;
+            io.session
+                .events
+                .notice(NoticeLevel::Warning, format!("{title}: not allowed: {}", error.message))
+                .await;
             return no(None);
         }
     }
     // Nobody says for good what a person says once.
     let Some(once) = options.iter().find(|option| option.kind == "allow_once") else {
         let message = format!("{title}: the agent offers no way to allow it once, so it was not allowed");
-        io.emit.notice(NoticeLevel::Warning, message).await;
+        io.session.events.notice(NoticeLevel::Warning, message).await;
         return no(None);
     };
     let changes = change::shown(call, false, io).await;
@@ -168,7 +171,7 @@ fn reason(call: &Value, title: &str) -> String {
 fn is_proven(call: &Value, action: &Action, io: &TurnIo) -> bool {
     let near = match action {
         // A command that lists the folder it runs in names no path.
-        Action::Command { cwd, .. } => cwd.starts_with(io.tools.workspace.root()),
+        Action::Command { cwd, .. } => cwd.starts_with(io.session.root()),
         Action::Write { targets, .. } => !targets.is_empty(),
         Action::Read { .. }
         | Action::Mcp { .. }
@@ -183,7 +186,7 @@ fn is_proven(call: &Value, action: &Action, io: &TurnIo) -> bool {
 
 /// Whether everything that it names can be found.
 fn resolves(reading: &Proposal, io: &TurnIo) -> bool {
-    let found = |named: &String| io.tools.workspace.resolve(named).is_ok();
+    let found = |named: &String| io.session.workspace().resolve(named).is_ok();
     match reading {
         Proposal::Read(named) | Proposal::Write(named) => named.iter().all(found),
         Proposal::Run { folder, .. } | Proposal::Titled { folder, .. } => folder.iter().all(found),
@@ -215,7 +218,7 @@ fn undescribed(call: &Value, title: &str) -> Action {
 }
 
 fn action(reading: Proposal, io: &TurnIo) -> Option<Action> {
-    let workspace = &io.tools.workspace;
+    let workspace = io.session.workspace();
     let targets = |named: Vec<String>| -> Option<Vec<Target>> {
         // A name that leads nowhere takes nothing from what the others are judged by.
         let mut all: Vec<Target> = named.iter().filter_map(|named| workspace.resolve(named).ok()).collect();
@@ -250,7 +253,7 @@ fn action(reading: Proposal, io: &TurnIo) -> Option<Action> {
 async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcError> {
     let named = params.text("path")?;
     let lines = Lines::of(params.count_if_any("line")?, params.count_if_any("limit")?);
-    let workspace = Arc::clone(&io.tools.workspace);
+    let workspace = Arc::clone(io.session.workspace());
     let target =
         workspace.resolve(named).map_err(|error| file_fault(named, &error.code(), error.to_string()))?;
     let action = Action::Read { tool: READ.permission.key.to_owned(), targets: vec![target.clone()] };
@@ -270,9 +273,9 @@ async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcErro
 async fn write(id: String, params: &Params, io: &TurnIo, ledger: &Ledger) -> Result<Value, RpcError> {
     let (path, content) = (params.text("path")?, params.text("content")?);
     let mut io = io.clone();
-    let target = io.tools.workspace.resolve(path).ok().map(|target| target.path);
+    let target = io.session.workspace().resolve(path).ok().map(|target| target.path);
     if target.as_ref().is_some_and(|target| ledger.take(target, content)) {
-        io.policy = io.policy.answered();
+        io.session.policy = io.session.policy.answered();
     }
     let input = json!({"path": path, "content": content});
     match io.call(call(id, WRITE.name, input)).await {

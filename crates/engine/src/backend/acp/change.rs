@@ -44,7 +44,7 @@ pub(super) async fn shown(call: &Value, done: bool, io: &TurnIo) -> Vec<Change> 
     if diffs.is_empty() {
         return Vec::new();
     }
-    let workspace = Arc::clone(&io.tools.workspace);
+    let workspace = Arc::clone(io.session.workspace());
     let read = move || diffs.iter().map(|diff| Change::read(diff, done, &workspace)).collect();
     // A file system may hang.
     tokio::task::spawn_blocking(read).await.unwrap_or_default()

@@ -104,10 +104,10 @@ impl Acp {
 
     pub(crate) async fn run_turn(&mut self, prompt: &Prompt, io: &TurnIo) -> TurnResult {
         let (turn, attached) = {
-            let transcript = io.emit.transcript();
+            let transcript = io.session.events.transcript();
             (transcript.turns, prompt::attached(&transcript))
         };
-        let mut teller = Teller::new(io.clone(), self.launch.root.clone(), turn, &self.command.name);
+        let mut teller = Teller::new(io.clone(), turn, &self.command.name);
         let ended = self.answer(&prompt.text, &attached, &mut teller, io).await;
         // Whatever it says of the end of a turn that was called off.
         let ended = if io.cancel.is_cancelled() { Err(Trouble::Interrupted) } else { ended };
@@ -142,7 +142,7 @@ impl Acp {
             Ok(()) => {
                 self.tell_mode(&link, io).await;
                 let meanwhile = std::mem::take(&mut self.meanwhile);
-                let blocks = prompt::blocks(text, &meanwhile, attached, &link.welcome, &self.launch.root);
+                let blocks = prompt::blocks(text, &meanwhile, attached, &link.welcome, io.session.root());
                 self.with_words(&mut link, blocks, teller, io).await
             }
             Err(trouble) => Err(trouble),
@@ -174,7 +174,7 @@ impl Acp {
                 return Ok(ended);
             }
             teller.pause().await;
-            blocks = prompt::blocks(&words, &[], &[], &link.welcome, &self.launch.root);
+            blocks = prompt::blocks(&words, &[], &[], &link.welcome, io.session.root());
         }
     }
 
@@ -234,15 +234,15 @@ impl Acp {
     /// What the first turn with this process tells before anything else.
     async fn greet(&mut self, link: &mut Link, io: &TurnIo) {
         for note in std::mem::take(&mut link.notes) {
-            io.emit.notice(NoticeLevel::Warning, note).await;
+            io.session.events.notice(NoticeLevel::Warning, note).await;
         }
         if std::mem::take(&mut link.is_new) {
             let (agent, session) = (self.command.name.clone(), link.session.clone());
             self.remote = Some(session.clone());
-            io.emit.emit(Event::RemoteSession { agent: agent.clone(), session }).await;
-            if io.emit.transcript().turns > 1 {
+            io.session.events.emit(Event::RemoteSession { agent: agent.clone(), session }).await;
+            if io.session.events.transcript().turns > 1 {
                 let message = format!("{agent} starts anew: it does not know what was said before");
-                io.emit.notice(NoticeLevel::Warning, message).await;
+                io.session.events.notice(NoticeLevel::Warning, message).await;
             }
         }
     }
@@ -261,7 +261,7 @@ impl Acp {
             self.told_mode = Some(now.clone());
             self.publish_mode(&now);
             self.mode = Some(now.clone());
-            io.emit.emit(Event::AgentChanged { agent: now }).await;
+            io.session.events.emit(Event::AgentChanged { agent: now }).await;
         }
     }
 
@@ -338,7 +338,7 @@ async fn tell_end(ended: Result<StopReason, Trouble>, io: &TurnIo) -> Outcome {
         Err(Trouble::Refused(kind, why) | Trouble::Failed(kind, why)) => (Outcome::Error, Some((kind, why))),
     };
     if let Some((kind, message)) = error {
-        io.emit.emit(Event::Error { command: None, kind, message, details: None }).await;
+        io.session.events.emit(Event::Error { command: None, kind, message, details: None }).await;
     }
     outcome
 }

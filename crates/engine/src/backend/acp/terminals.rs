@@ -75,7 +75,7 @@ impl Terminals {
             let words = format!("{AT_ONCE} terminals are open: release some first");
             return Err(RpcError::new(code::INTERNAL, words));
         }
-        let command = request.script(io.tools.workspace.root(), &cwd);
+        let command = request.script(io.session.root(), &cwd);
         let call = call(id.clone(), BASH.name, json!({"command": command}));
         let shared =
             Arc::new(Shared { ring: Mutex::new(Ring::new(request.limit)), exit: watch::Sender::new(None) });
@@ -188,7 +188,7 @@ async fn run(
 
 /// A folder of the workspace.
 fn folder(named: Option<&str>, io: &TurnIo) -> Result<PathBuf, RpcError> {
-    let workspace = &io.tools.workspace;
+    let workspace = io.session.workspace();
     let Some(named) = named.filter(|named| !named.is_empty()) else { return Ok(workspace.root().to_owned()) };
     let target = workspace.resolve(named).map_err(|error| RpcError::invalid_params(error.to_string()))?;
     match target.path.is_dir() {

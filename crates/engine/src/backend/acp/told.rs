@@ -2,7 +2,6 @@
 //! plan. Keeps no more of it than is needed to tell the rest.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -27,7 +26,6 @@ const ORIGIN: CallOrigin = CallOrigin::Remote;
 
 pub(super) struct Teller {
     io: TurnIo,
-    root: PathBuf,
     pub(super) turn: u32,
     agent: String,
     text: String,
@@ -60,10 +58,9 @@ struct Told {
 }
 
 impl Teller {
-    pub(super) fn new(io: TurnIo, root: PathBuf, turn: u32, agent: &str) -> Self {
+    pub(super) fn new(io: TurnIo, turn: u32, agent: &str) -> Self {
         Self {
             io,
-            root,
             turn,
             agent: agent.to_owned(),
             text: String::new(),
@@ -91,7 +88,7 @@ impl Teller {
                     Some("warning" | "error") => NoticeLevel::Warning,
                     Some(_) | None => NoticeLevel::Info,
                 };
-                self.io.emit.notice(level, format!("{}: {text}", self.agent)).await;
+                self.io.session.events.notice(level, format!("{}: {text}", self.agent)).await;
             }
             Update::Unknown(update) if update["sessionUpdate"] == "usage_update" => {
                 if let (Some(used), Some(size)) = (update["used"].as_u64(), update["size"].as_u64()) {
@@ -112,7 +109,7 @@ impl Teller {
         }
         self.end_thought().await;
         self.text.push_str(&text);
-        self.io.emit.emit(Event::AssistantDelta { text }).await;
+        self.io.session.events.emit(Event::AssistantDelta { text }).await;
         if self.text.len() > LONGEST {
             self.end_text(true).await;
             self.continues = true;
@@ -125,7 +122,7 @@ impl Teller {
         }
         self.end_text(false).await;
         self.thought.push_str(&text);
-        self.io.emit.emit(Event::ReasoningDelta { text }).await;
+        self.io.session.events.emit(Event::ReasoningDelta { text }).await;
         if self.thought.len() > LONGEST {
             self.end_thought().await;
         }
@@ -147,7 +144,7 @@ impl Teller {
             true => self.said.push_str(&text),
             false => self.said.clone_from(&text),
         }
-        self.io.emit.emit(Event::AssistantFinal { text, partial, continues }).await;
+        self.io.session.events.emit(Event::AssistantFinal { text, partial, continues }).await;
     }
 
     async fn end_thought(&mut self) {
@@ -155,7 +152,8 @@ impl Teller {
         if !text.is_empty() {
             let (wire, model) = ("acp".to_owned(), self.agent.clone());
             self.io
-                .emit
+                .session
+                .events
                 .emit(Event::ReasoningFinal(Reasoning { text, wire, model, opaque: None, took_ms: None }))
                 .await;
         }
@@ -188,7 +186,7 @@ impl Teller {
             self.told.insert(call.id.clone(), told);
             let (id, raw, signature, parent) = (self.id(&call.id), None, None, None);
             let event = Event::ToolRequested { id, name, input, raw, signature, origin: ORIGIN, parent };
-            self.io.emit.emit(event).await;
+            self.io.session.events.emit(event).await;
         }
         if runs {
             self.start(&call, &whole).await;
@@ -212,7 +210,7 @@ impl Teller {
         };
         told.shown = shown;
         if !chunk.is_empty() {
-            self.io.emit.emit(Event::ToolProgress { id, chunk }).await;
+            self.io.session.events.emit(Event::ToolProgress { id, chunk }).await;
         }
     }
 
@@ -246,11 +244,11 @@ impl Teller {
             origin: ORIGIN,
             kind: kind(call.kind.as_deref()),
             locations: locations
-                .map(|at| Location { path: self.root.join(&at.path), line: at.line })
+                .map(|at| Location { path: self.io.session.root().join(&at.path), line: at.line })
                 .collect(),
             preview,
         };
-        self.io.emit.emit(event).await;
+        self.io.session.events.emit(event).await;
     }
 
     async fn end_call(&mut self, call: &Call, whole: &Value) {
@@ -279,14 +277,15 @@ impl Teller {
         let reads = reads(kind(call.kind.as_deref()), told.only_reads).filter(|_| changes.is_empty());
         let event =
             Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms, reads, beside: None };
-        self.io.emit.emit(event).await;
+        self.io.session.events.emit(event).await;
     }
 
     /// Of a command, by our own guard: what an agent says of it proves nothing.
     async fn only_reads(&self, call: &Value) -> bool {
         match (call["kind"].as_str(), Proposal::of(call)) {
             (Some("execute"), Proposal::Run { command: Some(command), folder }) => {
-                let cwd = folder.map_or_else(|| self.root.clone(), |folder| self.root.join(folder));
+                let root = self.io.session.root();
+                let cwd = folder.map_or_else(|| root.to_owned(), |folder| root.join(folder));
                 let origin = Origin::Model;
                 approve::only_reads(&self.io, &Action::Command { command, cwd, origin }).await
             }
@@ -309,9 +308,9 @@ impl Teller {
                 Some(_) | None => TodoStatus::Pending,
             },
         };
-        self.io.tools.todos.set(entries.enumerate().map(todo).collect());
-        if let Some(items) = self.io.tools.todos.take_change() {
-            self.io.emit.emit(Event::TodosChanged { items, draft: false }).await;
+        self.io.session.state.tools.todos.set(entries.enumerate().map(todo).collect());
+        if let Some(items) = self.io.session.state.tools.todos.take_change() {
+            self.io.session.events.emit(Event::TodosChanged { items, draft: false }).await;
         }
     }
 
@@ -339,7 +338,7 @@ impl Teller {
                 reads,
                 beside: None,
             };
-            self.io.emit.emit(event).await;
+            self.io.session.events.emit(event).await;
         }
         (self.used, self.denied, self.said)
     }

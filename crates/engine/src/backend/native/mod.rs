@@ -160,7 +160,7 @@ impl Native {
             return;
         }
         for remark in io.registry.settle(&io.cancel).await {
-            io.emit.notice(NoticeLevel::Info, remark).await;
+            io.session.events.notice(NoticeLevel::Info, remark).await;
         }
         let tools = io.persona.tools(&io.registry);
         if tools == self.tools {
@@ -174,7 +174,7 @@ impl Native {
         self.tools = tools;
         self.publish();
         if self.begun {
-            io.emit.emit(Event::ToolsChanged { added, removed }).await;
+            io.session.events.emit(Event::ToolsChanged { added, removed }).await;
         }
     }
 

@@ -89,6 +89,10 @@ impl FileIndex {
         Self { root, shared: Arc::default() }
     }
 
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// What there is; waits at most `patience`, and not when the question is `stale` by now.
     pub(super) fn known(&self, patience: Duration, stale: &dyn Fn() -> bool) -> Known {
         let began = Instant::now();

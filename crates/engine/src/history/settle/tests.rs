@@ -8,7 +8,7 @@ use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Event, Transcript};
 
 use super::*;
-use crate::emit::Emitter;
+use crate::event_sink::EventSink;
 use crate::history::revert::{RevertError, RevertPlan, Way};
 use zdx_store::{ResumedSession, SessionId, SessionStore};
 use zdx_workspace::{BlobStore, Checkpoints, KEPT};
@@ -33,7 +33,7 @@ struct Place {
     dir: tempfile::TempDir,
     store: SessionStore,
     id: SessionId,
-    emit: Emitter,
+    emit: EventSink,
     events: mpsc::Receiver<Event>,
     journal: Arc<Checkpoints>,
     workspace: Workspace,
@@ -49,7 +49,7 @@ impl Place {
         let id = SessionId::random();
         let (events_in, events) = mpsc::channel(64);
         let redactor = Arc::new(Redactor::new([""; 0]).unwrap());
-        let emit = Emitter::new(store.create(id), Transcript::default(), redactor, events_in, None);
+        let emit = EventSink::new(store.create(id), Transcript::default(), redactor, events_in, None);
         let journal = Arc::new(Checkpoints::new(store.blobs(id)));
         journal.record_to(emit.recorder());
         journal.begin_call("c1");
@@ -254,7 +254,7 @@ async fn a_change_for_another_session_is_in_both_logs_at_once_and_told_once() {
     let below = Arc::new(below);
     let (events_in, _events) = mpsc::channel(8);
     let redactor = Arc::new(Redactor::new([""; 0]).unwrap());
-    let emit = Emitter::new(place.store.create(child), Transcript::default(), redactor, events_in, None);
+    let emit = EventSink::new(place.store.create(child), Transcript::default(), redactor, events_in, None);
     below.record_to(emit.recorder());
     below.begin_call("own");
     emit.emit(Event::TurnStarted { turn: 1, prompt: "work".to_owned() }).await;

@@ -39,7 +39,7 @@ impl CallIds {
     /// The id of a call that is just beginning.
     pub(super) fn announce(&mut self, wanted: &str, answer: &mut AnswerIds, io: &TurnIo) -> String {
         let again = !self.used.insert(wanted.to_owned());
-        let transcript = io.emit.transcript();
+        let transcript = io.session.events.transcript();
         let is_free = |id: &str| !transcript.has_call(id) && answer.given.iter().all(|given| given.id != id);
         let others = (2..).map(|n| format!("{wanted}-{n}"));
         let id = std::iter::once(wanted.to_owned()).chain(others).find(|id| is_free(id)).unwrap_or_default();

@@ -10,10 +10,11 @@ use zdx_protocol::{Action, CallOrigin, Event, ToolCall, ToolCode, ToolError, Too
 use super::call_ids::Identified;
 use super::repeat::RepeatGuard;
 use super::wave::{Ended, Wave};
+use crate::call::TurnIo;
 use crate::call::life::{self, Finish};
 use crate::call::{self, Ready, Refused};
-use crate::call::{TurnIo, WorkTracker};
 use crate::context::cap::ResultRoom;
+use crate::work_tracker::WorkTracker;
 
 /// A command that exited with 0.
 pub(super) struct GreenCommand {
@@ -41,7 +42,7 @@ impl Calls {
         for Identified { call, .. } in &calls {
             life::requested(call, CallOrigin::Model, io).await;
         }
-        io.emit.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
+        io.session.events.emit(Event::StateChanged { state: TurnState::ToolRunning }).await;
         let mut side_by_side: Vec<Ready> = Vec::new();
         for Identified { call, fault } in calls {
             let ready = match fault {
@@ -80,14 +81,15 @@ impl Calls {
 
     async fn run_wave(&mut self, ready: Vec<Ready>, io: &TurnIo) {
         if ready.iter().any(|ready| !ready.prepared.action.is_read_only()) {
-            io.emit.sync().await;
+            io.session.events.sync().await;
         }
         let calls: Vec<ToolCall> = ready.iter().map(|ready| ready.call.clone()).collect();
-        let mut wave = Wave::new(&calls, &self.guard, self.room).keeping(io.tools.shell.spill());
+        let mut wave =
+            Wave::new(&calls, &self.guard, self.room).keeping(io.session.state.tools.shell.spill());
         let (mut running, mut progress) = (FuturesUnordered::new(), Vec::new());
         for (at, ready) in ready.into_iter().enumerate() {
             let does = Does::of(&ready.prepared.action, ready.reads.is_some());
-            let before = io.work.changes();
+            let before = io.session.state.work.changes();
             let (run, chunks) = call::run(ready, io).await;
             running.push(run.map(move |finish| (Ended { at, finish }, does, before)));
             progress.push(chunks);
@@ -96,10 +98,10 @@ impl Calls {
         loop {
             tokio::select! {
                 biased;
-                Some((id, chunk)) = progress.next() => io.emit.emit(Event::ToolProgress { id, chunk }).await,
+                Some((id, chunk)) = progress.next() => io.session.events.emit(Event::ToolProgress { id, chunk }).await,
                 ended = running.next() => match ended {
                     Some((ended, does, before)) => {
-                        self.note(&calls[ended.at].id, does, &ended.finish.output, before, &io.work);
+                        self.note(&calls[ended.at].id, does, &ended.finish.output, before, &io.session.state.work);
                         self.tell(ended, &mut wave, io).await;
                     }
                     None => break,
@@ -199,7 +201,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::call::CheckDue;
+    use crate::work_tracker::CheckDue;
 
     #[test]
     fn an_edit_that_failed_counts_if_it_may_have_left_a_change() {

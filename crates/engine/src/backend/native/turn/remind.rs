@@ -19,17 +19,17 @@ const STEPS: [&str; 3] = ["look at what is there", "do what is asked", "check th
 
 /// A session that is gone on with may find files changed that the model believes it left otherwise.
 pub(super) async fn remind_of_changes(io: &TurnIo) {
-    let files = since::files_changed(&io.emit.transcript());
+    let files = since::files_changed(&io.session.events.transcript());
     if files.is_empty() {
         return;
     }
-    let workspace = Arc::clone(&io.tools.workspace);
+    let workspace = Arc::clone(io.session.workspace());
     let text = tokio::task::spawn_blocking(move || {
         let changed = since::since(&files, &workspace);
         since::reminder(&changed, workspace.root())
     });
     if let Ok(Some(text)) = text.await {
-        io.emit.emit(Event::Reminded { text }).await;
+        io.session.events.emit(Event::Reminded { text }).await;
     }
 }
 
@@ -39,23 +39,23 @@ pub(super) async fn remind(prompt: &Prompt, io: &TurnIo) {
     }
     let multi_step = is_multi_step(prompt);
     let (reminder, idle) = {
-        let transcript = io.emit.transcript();
+        let transcript = io.session.events.transcript();
         (reminder(multi_step, &transcript), !is_open(&transcript))
     };
     let Some(text) = reminder else { return };
     // First, because a turn begins with it: going back takes the list along that came with the prompt.
-    io.emit.emit(Event::Reminded { text }).await;
+    io.session.events.emit(Event::Reminded { text }).await;
     if multi_step && idle {
         let items = starter(prompt);
-        io.tools.todos.set_draft(items.clone());
-        io.emit.emit(Event::TodosChanged { items, draft: true }).await;
+        io.session.state.tools.todos.set_draft(items.clone());
+        io.session.events.emit(Event::TodosChanged { items, draft: true }).await;
     }
 }
 
 /// At the end of a turn: a draft that the model did not take up was of no use.
 pub(super) async fn forget_draft(io: &TurnIo) {
-    if io.tools.todos.drop_draft() {
-        io.emit.emit(Event::TodosChanged { items: Vec::new(), draft: false }).await;
+    if io.session.state.tools.todos.drop_draft() {
+        io.session.events.emit(Event::TodosChanged { items: Vec::new(), draft: false }).await;
     }
 }
 

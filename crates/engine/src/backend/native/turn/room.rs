@@ -37,21 +37,21 @@ impl From<Broken> for NoRoom {
 /// Before a request. Returns what asking for a summary has used.
 pub(crate) async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, NoRoom> {
     learn_limit(native, io).await?;
-    if io.emit.transcript().size().reported.is_some() {
+    if io.session.events.transcript().size().reported.is_some() {
         native.budget.relax();
     }
     native.publish();
-    let gauge = native.gauge(&io.emit.transcript());
+    let gauge = native.gauge(&io.session.events.transcript());
     let prune = (native.config().compaction.prune && gauge.should_prune())
-        .then(|| prune::plan(io.emit.transcript().messages(), &gauge))
+        .then(|| prune::plan(io.session.events.transcript().messages(), &gauge))
         .flatten();
     if let Some(prune) = prune {
-        io.emit.emit(Event::Pruned { calls: prune.calls, bytes: prune.bytes }).await;
+        io.session.events.emit(Event::Pruned { calls: prune.calls, bytes: prune.bytes }).await;
     }
     if native.config().compaction.auto {
         return Ok(shrink(native, io, Trigger::Auto).await?);
     }
-    let gauge = native.gauge(&io.emit.transcript());
+    let gauge = native.gauge(&io.session.events.transcript());
     match gauge.certainly_too_long() {
         true => Err(NoRoom::TooLong(not_sent(&gauge))),
         false => Ok(Usage::default()),
@@ -70,15 +70,15 @@ fn not_sent(gauge: &Gauge) -> String {
 async fn shrink(native: &Native, io: &TurnIo, trigger: Trigger) -> Result<Usage, Broken> {
     let mut usage = Usage::default();
     for squeeze in Squeeze::ALL {
-        let gauge = native.gauge(&io.emit.transcript());
+        let gauge = native.gauge(&io.session.events.transcript());
         if !gauge.should_compact() || (squeeze != Squeeze::Ease && gauge.fits()) {
             break;
         }
         cut_input(native, io, squeeze).await;
-        let gauge = native.gauge(&io.emit.transcript());
+        let gauge = native.gauge(&io.session.events.transcript());
         let plan = gauge
             .should_compact()
-            .then(|| compact::plan(&io.emit.transcript(), &gauge, trigger, squeeze))
+            .then(|| compact::plan(&io.session.events.transcript(), &gauge, trigger, squeeze))
             .flatten();
         if let Some(plan) = plan {
             usage.add(compact(native, io, plan, &gauge).await?);
@@ -95,13 +95,13 @@ async fn cut_input(native: &Native, io: &TurnIo, squeeze: Squeeze) -> bool {
         Squeeze::Last => 4,
     };
     let cuts = {
-        let transcript = io.emit.transcript();
+        let transcript = io.session.events.transcript();
         let room = native.gauge(&transcript).input_bytes() / share;
-        input::plan(&transcript, room, io.tools.shell.spill())
+        input::plan(&transcript, room, io.session.state.tools.shell.spill())
     };
     let any = !cuts.is_empty();
     if any {
-        io.emit.emit(Event::InputCut { cuts }).await;
+        io.session.events.emit(Event::InputCut { cuts }).await;
     }
     any
 }
@@ -115,14 +115,14 @@ pub(crate) async fn run_compaction(native: &Native, io: &TurnIo) -> TurnResult {
 }
 
 async fn compact_as_asked(native: &Native, io: &TurnIo) -> Result<Usage, Broken> {
-    let gauge = native.gauge(&io.emit.transcript());
-    let plan = compact::plan(&io.emit.transcript(), &gauge, Trigger::Asked, Squeeze::Ease);
+    let gauge = native.gauge(&io.session.events.transcript());
+    let plan = compact::plan(&io.session.events.transcript(), &gauge, Trigger::Asked, Squeeze::Ease);
     if let Some(plan) = plan {
         return compact(native, io, plan, &gauge).await;
     }
-    let before = io.emit.transcript().size().total();
+    let before = io.session.events.transcript().size().total();
     let usage = shrink(native, io, Trigger::Asked).await?;
-    if io.emit.transcript().size().total() == before {
+    if io.session.events.transcript().size().total() == before {
         let message = match gauge.should_compact() {
             true => format!(
                 "nothing is left to compact: system text and tools alone take about {} of {} tokens",
@@ -131,7 +131,7 @@ async fn compact_as_asked(native: &Native, io: &TurnIo) -> Result<Usage, Broken>
             ),
             false => "nothing to compact: the context holds no more than it needs".to_owned(),
         };
-        io.emit.notice(NoticeLevel::Info, message).await;
+        io.session.events.notice(NoticeLevel::Info, message).await;
     }
     Ok(usage)
 }
@@ -169,7 +169,7 @@ impl Overflow {
                 }
             }
         }
-        let gauge = native.gauge(&io.emit.transcript());
+        let gauge = native.gauge(&io.session.events.transcript());
         let (lesson, named) = native.budget.learn(message, &gauge);
         if let Some(limit) = named {
             native.seed.limits.learn(&native.seed.chosen.endpoint, limit);
@@ -179,7 +179,10 @@ impl Overflow {
             Lesson::AskForLess(cap) if self.cap.is_none_or(|before| cap < before) => {
                 self.cap = Some(cap);
                 let reason = message.to_owned();
-                io.emit.emit(Event::Retrying { attempt: 1, of: 1, delay_ms: 0, reason, continues }).await;
+                io.session
+                    .events
+                    .emit(Event::Retrying { attempt: 1, of: 1, delay_ms: 0, reason, continues })
+                    .await;
                 true
             }
             Lesson::AskForLess(_) | Lesson::TooFull => self.shrink(native, io).await,
@@ -198,10 +201,10 @@ impl Overflow {
         };
         for squeeze in Squeeze::ALL.into_iter().filter(|squeeze| *squeeze >= begin) {
             let mut changed = cut_input(native, io, squeeze).await;
-            let gauge = native.gauge(&io.emit.transcript());
+            let gauge = native.gauge(&io.session.events.transcript());
             // What was cut may fit by now; what was not cut has to become less in another way.
             let plan = (!changed || gauge.should_compact())
-                .then(|| compact::plan(&io.emit.transcript(), &gauge, Trigger::Refused, squeeze))
+                .then(|| compact::plan(&io.session.events.transcript(), &gauge, Trigger::Refused, squeeze))
                 .flatten();
             if let Some(plan) = plan {
                 record(plan, None, io).await;
@@ -212,22 +215,22 @@ impl Overflow {
                 return true;
             }
         }
-        let gauge = native.gauge(&io.emit.transcript());
+        let gauge = native.gauge(&io.session.events.transcript());
         let message = format!(
             "the request is as small as it can be; system text and tools take about {} of {} tokens",
             gauge.fixed_tokens(),
             gauge.limit
         );
-        io.emit.notice(NoticeLevel::Warning, message).await;
+        io.session.events.notice(NoticeLevel::Warning, message).await;
         false
     }
 }
 
 async fn compact(native: &Native, io: &TurnIo, plan: CompactionPlan, gauge: &Gauge) -> Result<Usage, Broken> {
-    io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
+    io.session.events.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
     let (said, usage) = ask_for_summary(native, io, plan.summary_bytes, gauge).await?;
     if usage != Usage::default() {
-        io.emit.emit(Event::UsageReported(usage)).await;
+        io.session.events.emit(Event::UsageReported(usage)).await;
     }
     record(plan, said, io).await;
     Ok(usage)
@@ -235,15 +238,15 @@ async fn compact(native: &Native, io: &TurnIo, plan: CompactionPlan, gauge: &Gau
 
 async fn record(plan: CompactionPlan, said: Option<String>, io: &TurnIo) {
     let shortened = plan.shortened;
-    let compaction = plan.finish(said, &io.emit.transcript());
-    io.emit.emit(Event::Compacted(Compacted(Box::new(compaction)))).await;
+    let compaction = plan.finish(said, &io.session.events.transcript());
+    io.session.events.emit(Event::Compacted(Compacted(Box::new(compaction)))).await;
     if shortened > 0 {
         let prompts = count(shortened, "long prompt");
         let message =
             format!("of {prompts} beginning and end stay in the context; the session has all of it");
-        io.emit.notice(NoticeLevel::Info, message).await;
+        io.session.events.notice(NoticeLevel::Info, message).await;
     }
-    io.emit.sync().await;
+    io.session.events.sync().await;
 }
 
 /// Nothing when there is no room to ask, the server fails, or the answer is no summary.
@@ -260,7 +263,7 @@ async fn ask_for_summary(
     if wanted < LEAST_ASKED {
         return Ok((None, usage));
     }
-    let mut messages = io.emit.transcript().messages().to_vec();
+    let mut messages = io.session.events.transcript().messages().to_vec();
     match messages.last_mut() {
         Some(last) if last.role == Role::User => last.parts.push(Part::Text(request)),
         _ => messages.push(Message::text(Role::User, request)),

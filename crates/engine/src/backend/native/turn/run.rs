@@ -12,9 +12,10 @@ use super::room::{self, NoRoom};
 use super::stop;
 use super::stream::{self, Broken};
 use super::validate::{Check, Red};
-use crate::call::{CheckDue, TurnIo, TurnResult};
+use crate::call::{TurnIo, TurnResult};
 use crate::context::cap::ResultRoom;
 use crate::session_check::CheckDecision;
+use crate::work_tracker::CheckDue;
 
 /// Reminders come before the prompt.
 pub(crate) async fn prepare(native: &mut Native, prompt: &Prompt, io: &TurnIo) {
@@ -25,7 +26,7 @@ pub(crate) async fn prepare(native: &mut Native, prompt: &Prompt, io: &TurnIo) {
 }
 
 pub(crate) async fn run(native: &mut Native, io: &TurnIo) -> TurnResult {
-    io.work.begin_turn(Timestamp::now());
+    io.session.state.work.begin_turn(Timestamp::now());
     let mut turn = Turn::default();
     let outcome = turn.steps(native, io).await;
     forget_draft(io).await;
@@ -34,7 +35,7 @@ pub(crate) async fn run(native: &mut Native, io: &TurnIo) -> TurnResult {
 
 /// A turn that begins with the check, for a user who wants it run now.
 pub(crate) async fn run_check(native: &mut Native, io: &TurnIo) -> TurnResult {
-    io.work.begin_turn(Timestamp::now());
+    io.session.state.work.begin_turn(Timestamp::now());
     let mut turn = Turn::default();
     let outcome = turn.check_first(native, io).await;
     turn.result(outcome)
@@ -81,9 +82,17 @@ impl Turn {
                 Ok(()) => {}
                 Err(Broken::Interrupted) => return Outcome::Interrupted,
                 Err(Broken::Failed(error, why)) => {
-                    let (kind, message) =
-                        fault::explain(&error, why, answer.broken, native.endpoint(), io.policy.now().person);
-                    io.emit.emit(Event::Error { command: None, kind, message, details: None }).await;
+                    let (kind, message) = fault::explain(
+                        &error,
+                        why,
+                        answer.broken,
+                        native.endpoint(),
+                        io.session.policy.now().person,
+                    );
+                    io.session
+                        .events
+                        .emit(Event::Error { command: None, kind, message, details: None })
+                        .await;
                     return Outcome::Error;
                 }
             }
@@ -98,7 +107,7 @@ impl Turn {
                     }
                 }
             }
-            let gauge = native.gauge(&io.emit.transcript());
+            let gauge = native.gauge(&io.session.events.transcript());
             self.calls.room = ResultRoom::new(gauge.result_bytes());
             self.calls.run(answer.calls, io).await;
             if io.cancel.is_cancelled() {
@@ -133,7 +142,7 @@ impl Turn {
             Check::Interrupted => Outcome::Interrupted,
             Check::Passed => {
                 let text = format!("The user had `{}` run: it passed.", validation.check.command());
-                io.emit.emit(Event::Reminded { text }).await;
+                io.session.events.emit(Event::Reminded { text }).await;
                 Outcome::Completed
             }
             Check::GivenUp(_) | Check::Skipped => self.finished(native, io).await,
@@ -144,9 +153,9 @@ impl Turn {
     async fn check(&mut self, native: &Native, io: &TurnIo) -> Check {
         let Some(validation) = &native.validation else { return Check::Skipped };
         // The model has made it itself, and nothing was changed since.
-        let green = self.calls.green(&io.work).find(|green| validation.is(&green.command));
-        let due = match io.work.check_due() {
-            CheckDue::No => green.is_some() && io.work.last_check_failed(),
+        let green = self.calls.green(&io.session.state.work).find(|green| validation.is(&green.command));
+        let due = match io.session.state.work.check_due() {
+            CheckDue::No => green.is_some() && io.session.state.work.last_check_failed(),
             CheckDue::Yes => true,
             CheckDue::IfFilesChanged(since) => green.is_none() && validation.finds_changes(since, io).await,
         };
@@ -154,13 +163,13 @@ impl Turn {
             return Check::Interrupted;
         }
         if !due {
-            io.work.settle();
+            io.session.state.work.settle();
             return Check::Skipped;
         }
         // A script that the model rewrote proves nothing by ending well.
         let check = match green {
             Some(green) if validation.check.refusal().await.is_none() => {
-                if io.work.last_check_failed() {
+                if io.session.state.work.last_check_failed() {
                     validation.tell_passed(green.id.clone(), self.failed_checks, io).await;
                 }
                 Check::Passed
@@ -169,7 +178,7 @@ impl Turn {
                 CheckDecision::Run => validation.run(self.failed_checks, io).await,
                 CheckDecision::Leave => self.unchecked(),
                 CheckDecision::Offer(state) => {
-                    io.emit.emit(Event::CheckTold(state)).await;
+                    io.session.events.emit(Event::CheckTold(state)).await;
                     self.unchecked()
                 }
             },
@@ -188,19 +197,19 @@ impl Turn {
     fn note_check(&mut self, check: &Check, io: &TurnIo) {
         match check {
             Check::Passed => {
-                io.work.note_check(true);
+                io.session.state.work.note_check(true);
                 self.red = None;
             }
             Check::Failed(red) => {
-                io.work.note_check(false);
+                io.session.state.work.note_check(false);
                 self.failed_checks += 1;
                 self.red = Some(red.clone());
             }
             Check::GivenUp(red) => {
-                io.work.note_check(false);
+                io.session.state.work.note_check(false);
                 self.red = Some(red.clone());
             }
-            Check::Skipped => io.work.settle(),
+            Check::Skipped => io.session.state.work.settle(),
             Check::Interrupted => {}
         }
     }
@@ -210,21 +219,30 @@ impl Turn {
     async fn finished(&self, native: &Native, io: &TurnIo) -> Outcome {
         let Some(red) = &self.red else {
             if let Some(validation) = &native.validation
-                && io.work.is_known_to_fail()
+                && io.session.state.work.is_known_to_fail()
                 && validation.is_wanted().await
             {
                 let command = validation.check.command();
                 let message = format!("the last check failed, and nothing was changed since: {command}");
-                io.emit.emit(Event::Notice { level: NoticeLevel::Warning, message, kept: true }).await;
+                io.session
+                    .events
+                    .emit(Event::Notice { level: NoticeLevel::Warning, message, kept: true })
+                    .await;
             }
             return Outcome::Completed;
         };
         let (message, details) = red.words(self.failed_checks);
-        io.emit.emit(Event::Error { command: None, kind: ErrorKind::Check, message, details }).await;
+        io.session
+            .events
+            .emit(Event::Error { command: None, kind: ErrorKind::Check, message, details })
+            .await;
         Outcome::CheckFailed
     }
 }
 
 async fn limit(message: String, io: &TurnIo) {
-    io.emit.emit(Event::Error { command: None, kind: ErrorKind::Limit, message, details: None }).await;
+    io.session
+        .events
+        .emit(Event::Error { command: None, kind: ErrorKind::Limit, message, details: None })
+        .await;
 }

@@ -12,7 +12,7 @@ pub(super) async fn tell(native: &mut Native, answer: &ModelAnswer, io: &TurnIo)
     let told = [reason(native, answer), text_call(native, answer)];
     for message in told.into_iter().flatten() {
         // It says why the answer looks as it does, so it stands there when the session is told again.
-        io.emit.emit(Event::Notice { level: NoticeLevel::Warning, message, kept: true }).await;
+        io.session.events.emit(Event::Notice { level: NoticeLevel::Warning, message, kept: true }).await;
     }
 }
 

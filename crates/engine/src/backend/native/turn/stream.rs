@@ -77,7 +77,7 @@ pub(super) async fn answer(
     let mut overflow = Overflow::default();
     let mut answer = ModelAnswer::default();
     loop {
-        io.emit.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
+        io.session.events.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
         let result = ask_once(native, io, overflow.cap, ids, &mut answer).await;
         let error = match result {
             Ok(()) => return (answer, Ok(())),
@@ -92,7 +92,14 @@ pub(super) async fn answer(
             && overflow.remedy(native, io, message, answer.said).await
         {
             // What was said may have become a part of the summary: then nothing is there to go on from.
-            if io.emit.transcript().messages().last().is_none_or(|last| last.role != Role::Assistant) {
+            if io
+                .session
+                .events
+                .transcript()
+                .messages()
+                .last()
+                .is_none_or(|last| last.role != Role::Assistant)
+            {
                 (answer.said, answer.broken) = (false, false);
             }
             answer.drop_rest(ids);
@@ -112,7 +119,7 @@ pub(super) async fn answer(
         answer.drop_rest(ids);
         let delay_ms = millis(delay);
         let (reason, continues) = (error.to_string(), answer.said);
-        io.emit.emit(Event::Retrying { attempt, of, delay_ms, reason, continues }).await;
+        io.session.events.emit(Event::Retrying { attempt, of, delay_ms, reason, continues }).await;
         tokio::select! {
             biased;
             () = io.cancel.cancelled() => return (answer, Err(Broken::Interrupted)),
@@ -167,7 +174,7 @@ async fn ask_once(
         close_text(answer, io, false).await;
     }
     if answer.usage != Usage::default() {
-        io.emit.emit(Event::UsageReported(answer.usage)).await;
+        io.session.events.emit(Event::UsageReported(answer.usage)).await;
     }
     Ok(())
 }
@@ -192,7 +199,7 @@ fn outgoing(
     cap: Option<u32>,
     answer: &mut ModelAnswer,
 ) -> Result<Outgoing, ModelError> {
-    let transcript = io.emit.transcript();
+    let transcript = io.session.events.transcript();
     let max_tokens = native.gauge(&transcript).max_tokens();
     answer.most = cap.unwrap_or(max_tokens).min(max_tokens);
     let mut asked_on = Vec::new();
@@ -236,12 +243,12 @@ async fn take(
         ModelEvent::Text(text) => {
             tell_thoughts(answer, io).await;
             answer.open_text.push_str(&text);
-            io.emit.emit(Event::AssistantDelta { text }).await;
+            io.session.events.emit(Event::AssistantDelta { text }).await;
         }
         ModelEvent::ReasoningDelta(text) => {
             answer.thought = true;
             answer.thinking.get_or_insert_with(Instant::now);
-            io.emit.emit(Event::ReasoningDelta { text }).await;
+            io.session.events.emit(Event::ReasoningDelta { text }).await;
         }
         ModelEvent::Reasoning(mut reasoning) => {
             if !answer.open_text.is_empty() {
@@ -264,7 +271,7 @@ async fn take(
             let id = ids.announce(&wanted, &mut answer.ids, io);
             let name = io.tool_name(name);
             answer.growing.extend(Growing::new(&wanted, &id, &name));
-            io.emit.emit(Event::ToolAnnounced { id, name }).await;
+            io.session.events.emit(Event::ToolAnnounced { id, name }).await;
         }
         // What has no id yet cannot be told apart from other calls.
         ModelEvent::ToolCallStarted { id: None, .. } => {}
@@ -272,7 +279,7 @@ async fn take(
             // Of two that a server calls the same, the one that began last.
             let growing = answer.growing.iter_mut().rfind(|growing| growing.is(&id));
             if let Some(event) = growing.and_then(|growing| growing.more(&more)) {
-                io.emit.emit(event).await;
+                io.session.events.emit(event).await;
             }
         }
         ModelEvent::ToolCall(call) => answer.calls.push(ids.identify(call, &mut answer.ids, io)),
@@ -301,7 +308,7 @@ async fn break_off(answer: &mut ModelAnswer, io: &TurnIo) {
 
 async fn tell_thoughts(answer: &mut ModelAnswer, io: &TurnIo) {
     for reasoning in std::mem::take(&mut answer.thoughts) {
-        io.emit.emit(Event::ReasoningFinal(reasoning)).await;
+        io.session.events.emit(Event::ReasoningFinal(reasoning)).await;
     }
 }
 
@@ -313,5 +320,5 @@ async fn close_text(answer: &mut ModelAnswer, io: &TurnIo, partial: bool) {
     }
     answer.text.push_str(&text);
     answer.said = true;
-    io.emit.emit(Event::AssistantFinal { text, partial, continues }).await;
+    io.session.events.emit(Event::AssistantFinal { text, partial, continues }).await;
 }

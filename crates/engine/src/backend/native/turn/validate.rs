@@ -25,7 +25,7 @@ const SHOWN_LIMIT: usize = 2 << 10;
 /// A file's time is that of the last tick of the kernel's clock.
 const CLOCK_TICK: SignedDuration = SignedDuration::from_millis(10);
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Validation {
     pub check: Arc<SessionCheck>,
     timeout: Option<Duration>,
@@ -101,7 +101,7 @@ impl Validation {
     /// ignored files; it does not see that a file was deleted.
     pub(crate) async fn finds_changes(&self, since: Timestamp, io: &TurnIo) -> bool {
         let since = since.checked_sub(CLOCK_TICK).unwrap_or(since);
-        let (workspace, own_files) = (Arc::clone(&io.tools.workspace), self.own_files.clone());
+        let (workspace, own_files) = (Arc::clone(io.session.workspace()), self.own_files.clone());
         let look = tokio::task::spawn_blocking(move || {
             let files = changed_since(&workspace, since).files;
             files.iter().any(|(path, _)| !is_prose(path) && !path.starts_with(&own_files))
@@ -117,7 +117,10 @@ impl Validation {
     pub(crate) async fn tell_passed(&self, id: String, failures: u32, io: &TurnIo) {
         let command = self.check.command().to_owned();
         let (result, attempts) = (CheckResult::Passed, self.attempts);
-        io.emit.emit(Event::Checked(Checked { id, command, result, attempt: failures, attempts })).await;
+        io.session
+            .events
+            .emit(Event::Checked(Checked { id, command, result, attempt: failures, attempts }))
+            .await;
     }
 
     /// The user wants it run, whatever was said before.
@@ -139,7 +142,7 @@ impl Validation {
         if self.declined.load(Ordering::Relaxed) {
             return Check::Skipped;
         }
-        let id = format!("{CHECK}{}-{}", io.emit.transcript().turns, failures + 1);
+        let id = format!("{CHECK}{}-{}", io.session.events.transcript().turns, failures + 1);
         let wanted = Wanted {
             id: id.clone(),
             command,
@@ -151,7 +154,7 @@ impl Validation {
         let tell = |result: CheckResult| {
             let (command, attempts) = (command.to_owned(), self.attempts);
             let attempt = failures + u32::from(result == CheckResult::Failed);
-            io.emit.emit(Event::Checked(Checked { id, command, result, attempt, attempts }))
+            io.session.events.emit(Event::Checked(Checked { id, command, result, attempt, attempts }))
         };
         if let Some(why) = self.check.refusal().await {
             tell(CheckResult::NotRun { why }).await;
@@ -199,7 +202,7 @@ impl Validation {
                     "Your changes were checked and the check failed. Mend what is wrong, then finish.\n{}",
                     both_ends(&report(command, &output), REPORT_LIMIT)
                 );
-                io.emit.emit(Event::Reminded { text }).await;
+                io.session.events.emit(Event::Reminded { text }).await;
                 Check::Failed(Red::new(command, &output))
             }
         }

@@ -9,7 +9,7 @@ use zdx_protocol::record::millis;
 use zdx_protocol::{Decision, RequestId};
 
 #[derive(Clone, Default)]
-pub struct Approvals {
+pub(crate) struct Approvals {
     waiting: Arc<Mutex<Waiting>>,
 }
 
@@ -56,13 +56,13 @@ impl Approvals {
     }
 
     /// A number that no other question has.
-    pub fn number(&self) -> RequestId {
+    pub(crate) fn number(&self) -> RequestId {
         let mut waiting = self.waiting();
         waiting.last += 1;
         RequestId(waiting.last)
     }
 
-    pub(super) fn open(&self) -> (RequestId, oneshot::Receiver<Decision>) {
+    pub(crate) fn open(&self) -> (RequestId, oneshot::Receiver<Decision>) {
         let (sender, receiver) = oneshot::channel();
         let request = self.number();
         let mut waiting = self.waiting();
@@ -72,7 +72,7 @@ impl Approvals {
     }
 
     /// Whether the question was still open. An answer to one that is not changes nothing.
-    pub fn answer(&self, request: RequestId, decision: Decision) -> bool {
+    pub(crate) fn answer(&self, request: RequestId, decision: Decision) -> bool {
         let mut waiting = self.waiting();
         let answered = waiting.answers.remove(&request).is_some_and(|sender| sender.send(decision).is_ok());
         waiting.changed();
@@ -80,7 +80,7 @@ impl Approvals {
     }
 
     /// Nobody waits for the answer any more.
-    pub(super) fn withdraw(&self, request: RequestId) {
+    pub(crate) fn withdraw(&self, request: RequestId) {
         let mut waiting = self.waiting();
         waiting.answers.remove(&request);
         waiting.changed();

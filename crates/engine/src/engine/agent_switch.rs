@@ -13,7 +13,7 @@ impl Engine {
         let model = self.backend.set_model(model)?;
         self.loan = None;
         self.backend.ask_limit().await;
-        self.emit.emit(Event::ModelChanged { model }).await;
+        self.session.events.emit(Event::ModelChanged { model }).await;
         Ok(())
     }
 
@@ -25,27 +25,25 @@ impl Engine {
         };
         if has_modes {
             let agent = self.backend.set_mode(name)?;
-            self.emit.emit(Event::AgentChanged { agent }).await;
+            self.session.events.emit(Event::AgentChanged { agent }).await;
             return Ok(());
         }
         if !plays_profiles {
             return Err("who answers here has agents of its own".to_owned());
         }
-        if self.persona.name == name {
-            self.emit.notice(NoticeLevel::Info, format!("{name} is at work already")).await;
+        if self.session.persona().name == name {
+            self.session.events.notice(NoticeLevel::Info, format!("{name} is at work already")).await;
             return Ok(());
         }
-        let persona = self.personas.primary(name).map_err(|error| error.to_string())?;
+        let persona = self.session.spec.personas.primary(name).map_err(|error| error.to_string())?;
         let registry = self.subagents.offered(&persona);
         let model = self.model_for(&persona).await?;
         self.backend.play(&persona, &registry);
-        self.calls.registry = registry;
-        self.ruler.set_rules(Arc::clone(&persona.rules));
-        self.queries.set_agent(name);
-        self.persona = Arc::new(persona);
-        self.emit.emit(Event::AgentChanged { agent: name.to_owned() }).await;
+        self.registry = registry;
+        self.session.set_persona(Arc::new(persona));
+        self.session.events.emit(Event::AgentChanged { agent: name.to_owned() }).await;
         if let Some(model) = model {
-            self.emit.emit(Event::ModelChanged { model }).await;
+            self.session.events.emit(Event::ModelChanged { model }).await;
         }
         Ok(())
     }

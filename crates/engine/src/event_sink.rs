@@ -15,7 +15,7 @@ use zdx_workspace::ChangeRecorder;
 
 /// Shared by everything that works for a session: whoever holds one may tell what happens, also while a turn streams.
 #[derive(Clone)]
-pub struct Emitter {
+pub(crate) struct EventSink {
     shared: Arc<Shared>,
 }
 
@@ -40,8 +40,8 @@ struct Books {
 /// What is still to be said after an event.
 type Remarks = Vec<Event>;
 
-impl Emitter {
-    pub fn new(
+impl EventSink {
+    pub(crate) fn new(
         log: SessionLog,
         transcript: Transcript,
         redactor: Arc<Redactor>,
@@ -52,21 +52,31 @@ impl Emitter {
         Self { shared: Arc::new(Shared { redactor, transcript: Mutex::new(transcript), books, events }) }
     }
 
+    /// The sink of a subagent: a log and a reader of its own, the same secrets.
+    pub(crate) fn child(&self, log: SessionLog, events: mpsc::Sender<Event>) -> Self {
+        Self::new(log, Transcript::default(), Arc::clone(&self.shared.redactor), events, None)
+    }
+
+    /// Publishes an event of a subagent, which its own sink has masked and saved.
+    pub(crate) async fn pass_on(&self, event: Event) {
+        let _ = self.shared.events.send(event).await;
+    }
+
     /// Whether a text holds something that must not be written.
-    pub fn holds_secret(&self, text: &str) -> bool {
+    pub(crate) fn holds_secret(&self, text: &str) -> bool {
         self.shared.redactor.redact(text) != text
     }
 
-    pub fn redactor(&self) -> &Redactor {
+    pub(crate) fn redactor(&self) -> &Redactor {
         &self.shared.redactor
     }
 
     /// What happened so far. Not to be held while anything is waited for.
-    pub fn transcript(&self) -> MutexGuard<'_, Transcript> {
+    pub(crate) fn transcript(&self) -> MutexGuard<'_, Transcript> {
         self.shared.transcript.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub async fn emit(&self, event: Event) {
+    pub(crate) async fn emit(&self, event: Event) {
         self.pass(event, Saving::Due).await;
     }
 
@@ -130,12 +140,12 @@ impl Emitter {
         remarks
     }
 
-    pub async fn notice(&self, level: NoticeLevel, message: impl Into<String>) {
+    pub(crate) async fn notice(&self, level: NoticeLevel, message: impl Into<String>) {
         self.emit(Event::Notice { level, message: message.into(), kept: false }).await;
     }
 
     /// What was emitted so far survives a power cut. Called before side effects and at the end of a turn.
-    pub async fn sync(&self) {
+    pub(crate) async fn sync(&self) {
         let saved = self.books().log.sync();
         if let Some(message) = saved.notice() {
             self.emit(warning(message)).await;
@@ -143,14 +153,14 @@ impl Emitter {
     }
 
     /// Takes the log away, for a session that goes on under other rules. What is told here from now on is not saved.
-    pub fn hand_over(&self) -> (SessionLog, Transcript) {
+    pub(crate) fn hand_over(&self) -> (SessionLog, Transcript) {
         let mut books = self.books();
         let nothing = SessionLog::disabled(books.log.id());
         (std::mem::replace(&mut books.log, nothing), self.transcript().clone())
     }
 
     /// Gives it back.
-    pub fn take_back(&self, log: SessionLog) {
+    pub(crate) fn take_back(&self, log: SessionLog) {
         self.books().log = log;
     }
 

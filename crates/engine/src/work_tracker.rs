@@ -8,7 +8,7 @@ use zdx_protocol::check::CheckHistory;
 
 /// Changes to the work of one session, its tasks included. Clones share one state.
 #[derive(Clone, Default)]
-pub struct WorkTracker {
+pub(crate) struct WorkTracker {
     progress: Arc<Mutex<WorkProgress>>,
 }
 
