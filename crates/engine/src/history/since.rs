@@ -11,7 +11,7 @@ use zdx_protocol::query::FileNow;
 use zdx_protocol::{FileChange, FileState, Packed, Part, ToolOutput, Transcript, path_text};
 
 use super::revert::{look, target};
-use zdx_workspace::read_tracker::SeenContent;
+use zdx_workspace::ContentVersion;
 use zdx_workspace::workspace::Workspace;
 
 /// How long may be looked, and at how many files; of the rest nothing is said.
@@ -40,11 +40,10 @@ pub(crate) fn since(files: &[FileChange], workspace: &Workspace) -> Since {
 
 /// What the model of a resumed session knows of files, as far as its records tell: what tools left, and what it read whole.
 pub(crate) fn recall(transcript: &Transcript, workspace: &Workspace) {
-    let sights = workspace.sights();
+    let ledger = workspace.ledger();
     for FileChange { path, after, .. } in files_changed(transcript).into_iter().take(MOST) {
-        match after {
-            Some(FileState { sha256: None, .. }) => {}
-            after => sights.or_saw(path, SeenContent(after.and_then(|after| after.sha256))),
+        if let Some(left) = ContentVersion::of_state(after.as_ref()) {
+            ledger.note_possibly_seen(path, left);
         }
     }
     let (mut results, mut read) = (HashMap::new(), HashSet::new());
@@ -55,11 +54,11 @@ pub(crate) fn recall(transcript: &Transcript, workspace: &Workspace) {
             Part::ToolUse { id, name, .. } if READ.is(name) && read.len() < RECALLED => {
                 let shown = results.remove(id.as_str()).map(Packed::<ToolOutput>::unpack);
                 // The last look at a file is the one that counts.
-                if let Some((path, sight)) = shown.and_then(read_of)
+                if let Some((path, seen)) = shown.and_then(read_of)
                     && read.insert(path.clone())
-                    && let Some(sight) = sight
+                    && let Some(seen) = seen
                 {
-                    sights.or_saw(path, sight);
+                    ledger.note_possibly_seen(path, seen);
                 }
             }
             Part::ToolUse { .. } | Part::Text(_) | Part::Reasoning(_) => {}
@@ -68,11 +67,11 @@ pub(crate) fn recall(transcript: &Transcript, workspace: &Workspace) {
 }
 
 /// The file that was read, and what it held if all of it was shown and nothing in it masked.
-fn read_of(output: ToolOutput) -> Option<(PathBuf, Option<SeenContent>)> {
+fn read_of(output: ToolOutput) -> Option<(PathBuf, Option<ContentVersion>)> {
     let ToolOutput::Ok(data) = output else { return None };
     let (path, content) = (data["path"].as_str()?, data["content"].as_str()?);
     let whole = data["bytes"] == content.len() && data["lossy"].is_null();
-    Some((path_text::decode(path), whole.then(|| SeenContent::of(Some(content.as_bytes())))))
+    Some((path_text::decode(path), whole.then(|| ContentVersion::of(Some(content.as_bytes())))))
 }
 
 fn differs(file: &FileChange, workspace: &Workspace) -> Option<FileNow> {
