@@ -27,7 +27,7 @@ use crate::context::complete::{Completer, Name, Names};
 use crate::emit::Emitter;
 use crate::git;
 use crate::grants::Granted;
-use crate::history::{Asker, Handoff, SessionDigest, report, since, summarize};
+use crate::history::{Asker, Handoff, SessionDigest, file_changes, summarize};
 use crate::in_force::InForce;
 use crate::persona::Personas;
 use crate::prompt_history::PromptHistory;
@@ -91,11 +91,13 @@ impl Queries {
         *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = agent.to_owned();
     }
 
-    /// What tools did to files, and what is there now.
-    pub(crate) async fn changed_since(&self) -> since::Since {
-        let files = since::files_changed(&self.emit.transcript());
+    /// Files that are something else now than tools left.
+    pub(crate) async fn changed_since(&self) -> file_changes::OvertakenFiles {
+        let files = file_changes::net_changes(&self.emit.transcript());
         let workspace = Arc::clone(&self.workspace);
-        tokio::task::spawn_blocking(move || since::since(&files, &workspace)).await.unwrap_or_default()
+        tokio::task::spawn_blocking(move || file_changes::overtaken(&files, &workspace))
+            .await
+            .unwrap_or_default()
     }
 
     pub(crate) async fn answer(self: Arc<Self>, query: Query) -> Result<Reply, NoAnswer> {
@@ -259,9 +261,9 @@ impl Queries {
     }
 
     fn files_changed(&self) -> FilesChanged {
-        let changes = since::files_changed(&self.emit.transcript());
+        let changes = file_changes::net_changes(&self.emit.transcript());
         let store = self.store();
-        report(&changes, self.saved.map(|id| (&store, id)), &self.workspace)
+        file_changes::report(&changes, self.saved.map(|id| (&store, id)), &self.workspace)
     }
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {

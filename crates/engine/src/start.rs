@@ -27,7 +27,7 @@ pub(crate) use crate::engine::Carried;
 use crate::engine::{Cast, Engine, Loan};
 use crate::grants::{GrantStore, Granted};
 use crate::guard::{GuardSetup, guard};
-use crate::history::{Asker, since};
+use crate::history::{Asker, file_changes};
 use crate::in_force::Ruler;
 use crate::logbook::Logbook;
 use crate::models::{Chosen, ModelPicker};
@@ -396,7 +396,7 @@ fn tool_context(
         spill_dir: opened.spill_dir.clone(),
         redactor: Arc::clone(redactor),
     });
-    since::recall(&opened.transcript, &workspace);
+    file_changes::recall(&opened.transcript, &workspace);
     ToolContext {
         workspace: Arc::new(
             workspace

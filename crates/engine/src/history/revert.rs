@@ -15,7 +15,7 @@ use zdx_workspace::workspace::{FileError, Workspace};
 use zdx_workspace::{BlobStore, ContentHash};
 
 /// A file longer than this was not written by a tool of ours.
-const MOST: u64 = 64 << 20;
+pub(super) const MOST: u64 = 64 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RevertError {

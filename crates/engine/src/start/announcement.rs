@@ -10,7 +10,7 @@ use zdx_protocol::{Approval, ContextUsage, Event, NoticeLevel, SessionInfo, reco
 use super::opened::OpenedSession;
 use crate::backend::BackendInfo;
 use crate::engine::Engine;
-use crate::history::since;
+use crate::history::file_changes;
 use crate::persona::Persona;
 
 /// Less is no time to speak of.
@@ -112,7 +112,7 @@ async fn tell_since(left: Timestamp, engine: &Engine) {
     let (now, queries) = (record::now(), engine.queries());
     let long = now.duration_since(left) >= LONG;
     let ago = long.then(|| format::ago(left, now));
-    let changed = since::words(&queries.changed_since().await, &queries.root);
+    let changed = file_changes::summary(&queries.changed_since().await, &queries.root);
     let parts: Vec<String> = ago.into_iter().chain(changed).collect();
     if !parts.is_empty() {
         engine.emit().notice(NoticeLevel::Info, format!("resumed · {}", parts.join(" · "))).await;
