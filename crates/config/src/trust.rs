@@ -6,16 +6,15 @@ mod runners;
 mod store;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
 use zdx_protocol::{Standing, Want};
 
 pub use named_files::PinnedCommand;
 pub use named_files::{CommandSource, named_files};
 pub use store::TrustError;
 pub use store::{TrustEntry, TrustStore};
+pub use zdx_workspace::ContentHash;
 
 /// One line for somebody who was not asked.
 pub fn notice(wants: &[Want], standing: Standing) -> Option<String> {
@@ -37,29 +36,6 @@ pub fn notice(wants: &[Want], standing: Standing) -> Option<String> {
         Standing::Unknown | Standing::Trusted => "because you have not trusted this project",
     };
     Some(format!("ignored, {why}: {}{more}; run zdx trust to see and decide", named.join(", ")))
-}
-
-/// The hash of one file, or of all that a project wants trusted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct ContentHash([u8; 32]);
-
-impl ContentHash {
-    pub fn of(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).into())
-    }
-}
-
-impl fmt::Display for ContentHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sha256:")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for ContentHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 /// Which contents the user trusts. Empty where nothing is trusted.
@@ -102,15 +78,15 @@ impl TrustedFiles {
 
     /// Over the sorted paths and contents of all of them.
     pub fn digest(&self) -> ContentHash {
-        let mut hash = Sha256::new();
+        let mut listed = Vec::new();
         for (path, digest) in &self.files {
             let path = path.as_os_str().as_encoded_bytes();
             // The length keeps a path from running into what follows it.
-            hash.update((path.len() as u64).to_le_bytes());
-            hash.update(path);
-            hash.update(digest.0);
+            listed.extend((path.len() as u64).to_le_bytes());
+            listed.extend(path);
+            listed.extend(digest.as_bytes());
         }
-        ContentHash(hash.finalize().into())
+        ContentHash::of(&listed)
     }
 
     /// Whether this exact content of this file is trusted. To be asked about the very bytes that will be used: the file

@@ -26,7 +26,7 @@ use crate::backend::native::ModelLister;
 use crate::backend::{Backend, BackendInfo, started};
 use crate::context::complete::{Completer, Name, Names};
 use crate::git;
-use crate::history::{Asker, Handoff, report, since, summarize};
+use crate::history::{Asker, Handoff, file_changes, summarize};
 use crate::prompt_history::PromptHistory;
 use crate::session::Session;
 use zdx_config::EffectiveConfig;
@@ -215,10 +215,12 @@ impl Queries {
 /// Questions and commands that need no backend.
 impl Session {
     /// Compares what tools left in files with what is there now.
-    pub(crate) async fn changed_since(&self) -> since::Since {
-        let files = since::files_changed(&self.events.transcript());
+    pub(crate) async fn changed_since(&self) -> file_changes::OvertakenFiles {
+        let files = file_changes::net_changes(&self.events.transcript());
         let workspace = Arc::clone(self.workspace());
-        tokio::task::spawn_blocking(move || since::since(&files, &workspace)).await.unwrap_or_default()
+        tokio::task::spawn_blocking(move || file_changes::overtaken(&files, &workspace))
+            .await
+            .unwrap_or_default()
     }
 
     /// Writes a redacted line to the prompt history, where sessions are saved.
@@ -255,9 +257,9 @@ impl Session {
     }
 
     fn files_changed(&self) -> FilesChanged {
-        let changes = since::files_changed(&self.events.transcript());
+        let changes = file_changes::net_changes(&self.events.transcript());
         let store = self.store();
-        report(&changes, self.saved_id().map(|id| (&store, id)), self.workspace())
+        file_changes::report(&changes, self.saved_id().map(|id| (&store, id)), self.workspace())
     }
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionSummary>, NoAnswer> {
@@ -329,7 +331,8 @@ impl Session {
 
     async fn handoff(&self, goal: &str) -> Result<Drafted, NoAnswer> {
         let activity = self.activity().await?;
-        let handoff = Handoff { goal, root: self.root(), activity: &activity, redactor: self.events.redactor() };
+        let handoff =
+            Handoff { goal, root: self.root(), activity: &activity, redactor: self.events.redactor() };
         let bundle = handoff.prepare(&self.asker()).await;
         Ok(self.masked(Drafted { text: bundle.markdown, note: bundle.notice }))
     }

@@ -24,7 +24,7 @@ use crate::engine::{CarriedChoices, Engine, Loan};
 use crate::event_sink::EventSink;
 use crate::grants::{GrantStore, Granted};
 use crate::guard::{GuardSetup, guard};
-use crate::history::since;
+use crate::history::file_changes;
 use crate::logbook::Logbook;
 use crate::models::{Chosen, ModelPicker};
 use crate::persona::{self, Persona, PersonaError, Personas};
@@ -369,7 +369,7 @@ fn tool_context(
         spill_dir: opened.spill_dir.clone(),
         redactor: Arc::clone(redactor),
     });
-    since::recall(&opened.transcript, &workspace);
+    file_changes::recall(&opened.transcript, &workspace);
     ToolContext {
         workspace: Arc::new(
             workspace

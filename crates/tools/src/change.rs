@@ -6,17 +6,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sha2::{Digest, Sha256};
 use zdx_protocol::compare::{LineDiff, with_bytes_visible};
 use zdx_protocol::display::diff::CUT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Operation, Preview, Target, ToolCode, ToolError};
 
-use zdx_workspace::BlobStore;
-use zdx_workspace::path_lock::{FileDigest, PathLockError};
-use zdx_workspace::read_tracker::SeenContents;
+use zdx_workspace::path_lock::PathLockError;
 use zdx_workspace::text::{before_cut, first};
 use zdx_workspace::workspace::{FileError, FilePermissions, StagedFile, Workspace};
+use zdx_workspace::{ContentHash, ContentVersion, SeenVersions};
 
 /// Files above this are neither compared nor edited.
 pub(super) const MOST: u64 = 32 * 1024 * 1024;
@@ -28,8 +26,7 @@ const DIFF_OUTPUT: usize = 256 * 1024;
 /// What a file was when a change was prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PreparedFile {
-    Absent,
-    Content([u8; 32]),
+    Version(ContentVersion),
     /// Too large to look into: the hash of its content, or of a file too large for that too, what the system says of it.
     Large(String),
 }
@@ -40,8 +37,8 @@ pub(super) fn look(
     target: &Target,
 ) -> Result<(PreparedFile, Option<Vec<u8>>), FileError> {
     match workspace.read_file(target, MOST) {
-        Ok(content) => Ok((PreparedFile::Content(Sha256::digest(&content).into()), Some(content))),
-        Err(FileError::Missing(_)) => Ok((PreparedFile::Absent, None)),
+        Ok(content) => Ok((PreparedFile::Version(ContentHash::of(&content).into()), Some(content))),
+        Err(FileError::Missing(_)) => Ok((PreparedFile::Version(ContentVersion::ABSENT), None)),
         Err(FileError::TooLarge { .. }) => Ok((PreparedFile::Large(large(workspace, target)?), None)),
         Err(error) => Err(error),
     }
@@ -51,22 +48,11 @@ fn large(workspace: &Workspace, target: &Target) -> Result<String, FileError> {
     let failed = |source| FileError::Io { path: target.path.clone(), source };
     let file = workspace.open_file(target)?.file;
     let found = file.metadata().map_err(failed)?;
-    let hash = BlobStore::hash_all(file).map_err(failed)?;
-    Ok(hash.unwrap_or_else(|| {
+    let hash = ContentHash::read(file).map_err(failed)?;
+    Ok(hash.map(ContentHash::to_hex).unwrap_or_else(|| {
         let changed = (found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec());
         format!("{} {} {changed:?}", found.ino(), found.len())
     }))
-}
-
-impl PreparedFile {
-    /// The state that locks remember; none for a file too large to look into.
-    fn hash(&self) -> Option<FileDigest> {
-        match self {
-            Self::Absent => Some(None),
-            Self::Content(hash) => Some(Some(*hash)),
-            Self::Large(_) => None,
-        }
-    }
 }
 
 /// Puts new content in the place of exactly what was looked at. To be called under the lock of the path: others than zdx
@@ -95,8 +81,8 @@ pub(super) fn put(
         FileError::LosesBytes(path) => ToolError::new(ToolCode::WriteError, lost_bytes(&path)),
         other => other.not_written(),
     })?;
-    if let Some(before) = before.hash() {
-        workspace.locks().note(&target.path, before, Some(Sha256::digest(content).into()));
+    if let PreparedFile::Version(before) = before {
+        workspace.ledger().note_change(&target.path, *before, ContentHash::of(content).into());
     }
     Ok(())
 }
@@ -129,10 +115,9 @@ pub(super) fn changed_since(path: &Path) -> ToolError {
 }
 
 /// Whether a file that is to be replaced holds what the model has not seen.
-pub(super) fn is_unseen(known: &SeenContents, before: &PreparedFile, old: Option<&[u8]>) -> bool {
+pub(super) fn is_unseen(known: &SeenVersions, before: &PreparedFile) -> bool {
     match before {
-        PreparedFile::Absent => false,
-        PreparedFile::Content(_) => known.is_overtaken_by(old),
+        PreparedFile::Version(now) => known.is_overtaken_by(*now),
         PreparedFile::Large(_) => known.is_any(),
     }
 }
@@ -259,7 +244,7 @@ mod tests {
     use zdx_protocol::FileChange;
 
     use super::*;
-    use zdx_workspace::{Checkpoints, OnIntent};
+    use zdx_workspace::{BlobStore, Checkpoints, OnIntent};
 
     #[test]
     fn lines_are_counted_and_shown() {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 use zdx_protocol::facts::EDIT;
 use zdx_protocol::redact::MASK;
 use zdx_protocol::{Action, Operation, Preview, Target, ToolCode, ToolError, ToolSpec, path_text};
@@ -17,7 +16,6 @@ use super::change::{
 };
 use super::input::{ToolInput, invalid};
 use super::{PreparedCall, Tool, ToolContext, off_thread_locked};
-use zdx_workspace::read_tracker::{SeenContent, SeenContents};
 use zdx_workspace::text;
 use zdx_workspace::workspace::{FileError, FilePermissions, Workspace, near_names};
 
@@ -25,6 +23,7 @@ pub(super) mod nearest;
 mod replacement;
 
 use replacement::{EditedContent, Replacement, ReplacementError};
+use zdx_workspace::{ContentVersion, SeenVersions};
 
 pub(super) struct EditTool {
     spec: ToolSpec,
@@ -56,21 +55,22 @@ impl Default for EditTool {
 
 /// The file as it was when the edit was prepared, and what was shown of the edit.
 struct EditSnapshot {
-    before: Option<[u8; 32]>,
+    before: Option<ContentVersion>,
     /// The lines that were to come and go.
     shown: Option<Vec<String>>,
-    known: SeenContents,
+    known: SeenVersions,
 }
 
 impl EditSnapshot {
     /// Other calls of this session may have changed the file meanwhile. The edit is applied to what they left if it replaces
     /// the very lines that were shown; after anybody else's change it is not.
     fn holds(&self, workspace: &Workspace, target: &Target, content: &[u8], change: &LineChange) -> bool {
-        let now = digest(content);
-        self.before == Some(now)
-            || (self.before.is_some()
-                && workspace.locks().leads(&target.path, self.before, Some(now))
-                && change.is_as_shown(self.shown.as_deref()))
+        let now = ContentVersion::of(Some(content));
+        self.before.is_some_and(|before| {
+            before == now
+                || (workspace.ledger().leads(&target.path, before, now)
+                    && change.is_as_shown(self.shown.as_deref()))
+        })
     }
 }
 
@@ -94,8 +94,8 @@ impl Tool for EditTool {
         let replacement = Replacement { old, new, expected };
         // Whether a file is there, and what it is, is told only to those who may know: after the decision.
         let content = load(&cx.workspace, &target);
-        let before = content.as_deref().ok().map(digest);
-        let known = cx.workspace.sights().of(&target.path);
+        let before = content.as_deref().ok().map(|content| ContentVersion::of(Some(content)));
+        let known = cx.workspace.ledger().seen(&target.path);
         // Of text that is not found, a mask in it is the likeliest reason.
         let mut added = replacement.old.contains(MASK) || replacement.new.contains(MASK);
         let mut shown = None;
@@ -120,10 +120,6 @@ impl Tool for EditTool {
         };
         Ok(PreparedCall { action, preview, doomed, line: None, adds_mask: added, run: Box::new(run) })
     }
-}
-
-fn digest(content: &[u8]) -> [u8; 32] {
-    Sha256::digest(content).into()
 }
 
 fn load(workspace: &Workspace, target: &Target) -> Result<Vec<u8>, ToolError> {
@@ -180,16 +176,17 @@ fn edit(
     }
     keeps_bytes(target, &content, replacement)?;
     let staged = workspace.stage(target, &new, FilePermissions::Keep);
-    put(workspace, target, &PreparedFile::Content(digest(&content)), staged, &new)?;
+    let now = ContentVersion::of(Some(&content));
+    put(workspace, target, &PreparedFile::Version(now), staged, &new)?;
     let written = workspace.read_file(target, new.len() as u64);
     if !written.is_ok_and(|written| written == new) {
         let message = format!("{} does not hold what was written: read it again", target.path.display());
         return Err(ToolError::new(ToolCode::WriteError, message));
     }
-    let overtaken = seen.known.is_overtaken_by(Some(&content));
+    let overtaken = seen.known.is_overtaken_by(now);
     // What came meanwhile the model still has not seen.
     if !overtaken {
-        workspace.sights().saw(&target.path, Some(SeenContent::of(Some(&new))));
+        workspace.ledger().note_seen(&target.path, Some(ContentVersion::of(Some(&new))));
     }
     let mut data = json!({
         "path": path_text::encode(&target.path),

@@ -40,7 +40,7 @@ pub use shell::{
     ShellSettings,
 };
 pub use todo::TodoList;
-pub use walk::changed_since;
+pub use walk::{ChangedFiles, changed_since};
 
 pub trait Tool: Send + Sync {
     /// Name, description and schema, as a model is told them; what else is known of it are its `facts`.

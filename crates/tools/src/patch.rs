@@ -16,8 +16,6 @@ use super::input::{ToolInput, invalid};
 use super::walk::shown;
 use super::{PreparedCall, Tool, ToolContext, off_thread_locked};
 use crate::patch_format::parse;
-use zdx_workspace::path_lock::FileDigest;
-use zdx_workspace::read_tracker::SeenContent;
 use zdx_workspace::text::first;
 use zdx_workspace::workspace::Workspace;
 
@@ -26,6 +24,7 @@ mod place;
 mod plan;
 
 use plan::{PatchPlan, PatchTargets, PlannedFile};
+use zdx_workspace::ContentVersion;
 
 const PREVIEW: usize = 32 * 1024;
 
@@ -87,7 +86,7 @@ impl Tool for PatchTool {
                     PatchPlan::make(workspace, &sections, &names).map_err(plan::PlanError::helpfully)?;
                 unchanged(workspace, &plan, states)?;
                 commit::commit(workspace, &plan)?;
-                note_sights(workspace, &plan);
+                note_seen(workspace, &plan);
                 Ok(result(workspace, &plan))
             };
             off_thread_locked(run, workspace, paths, work).boxed()
@@ -99,7 +98,7 @@ impl Tool for PatchTool {
 
 /// A file when the patch was looked at, and the lines of it that were shown to come and go.
 struct ShownState {
-    hash: FileDigest,
+    version: ContentVersion,
     lines: Option<Vec<String>>,
 }
 
@@ -107,7 +106,7 @@ fn state(plan: &PatchPlan, file: &PlannedFile) -> ShownState {
     let change = plan.change(file).map(|(_, lines)| lines);
     let lines = change.as_ref().and_then(LineChange::shown_lines);
     let lines = lines.map(|lines| lines.into_iter().map(str::to_owned).collect());
-    ShownState { hash: commit::hash(file.before.as_deref()), lines }
+    ShownState { version: ContentVersion::of(file.before.as_deref()), lines }
 }
 
 /// `states` is none when there was no plan then: what was not shown is not done. Files that other calls of this session
@@ -119,10 +118,10 @@ fn unchanged(
 ) -> Result<(), ToolError> {
     let states = states.unwrap_or_default();
     let holds = |at: usize, file: &PlannedFile| {
-        let now = commit::hash(file.before.as_deref());
+        let now = ContentVersion::of(file.before.as_deref());
         states.get(at).is_some_and(|shown| {
-            shown.hash == now
-                || (workspace.locks().leads(&file.target.path, shown.hash, now)
+            shown.version == now
+                || (workspace.ledger().leads(&file.target.path, shown.version, now)
                     && plan.change(file).is_some_and(|(_, lines)| lines.is_as_shown(shown.lines.as_deref())))
         })
     };
@@ -175,15 +174,15 @@ fn moved_from(
     Some(shown(workspace, &plan.files[from].target.path))
 }
 
-fn note_sights(workspace: &Workspace, plan: &PatchPlan) {
+fn note_seen(workspace: &Workspace, plan: &PatchPlan) {
     for file in &plan.files {
-        let sight = match (plan.is_overtaken(file), file.moved_from) {
-            (false, _) => SeenContent::of(file.after.as_deref()),
+        let seen = match (plan.is_overtaken(file), file.moved_from) {
+            (false, _) => ContentVersion::of(file.after.as_deref()),
             // What came meanwhile the model still has not seen, wherever it lies now.
-            (true, Some(_)) => SeenContent(None),
+            (true, Some(_)) => ContentVersion::ABSENT,
             (true, None) => continue,
         };
-        workspace.sights().saw(&file.target.path, Some(sight));
+        workspace.ledger().note_seen(&file.target.path, Some(seen));
     }
 }
 

@@ -13,7 +13,7 @@ use zdx_protocol::{Action, Target, ToolCode, ToolError, ToolOutput, ToolSpec, pa
 
 use super::input::{ToolInput, invalid};
 use super::{PreparedCall, Tool, ToolContext, ToolRunContext};
-use zdx_workspace::read_tracker::HashingReader;
+use zdx_workspace::HashingReader;
 use zdx_workspace::text::{InvalidUtf8, LIMIT, before_cut, decode, first, is_utf16};
 use zdx_workspace::workspace::{FileError, OpenedFile, near_names};
 
@@ -100,7 +100,7 @@ fn read(
     let slice = FileSlice::read(&mut file, lines, stop)
         .map_err(|source| FileError::Io { path: target.path.clone(), source })?;
     let data = slice.describe(target, size, lines)?;
-    cx.workspace.sights().saw(&target.path, file.sight());
+    cx.workspace.ledger().note_seen(&target.path, file.version());
     Ok(data)
 }
 

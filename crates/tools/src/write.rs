@@ -14,9 +14,9 @@ use super::change::{
 };
 use super::input::ToolInput;
 use super::{PreparedCall, Tool, ToolContext, off_thread_locked};
-use zdx_workspace::read_tracker::{SeenContent, SeenContents};
 use zdx_workspace::text::loses_bytes;
 use zdx_workspace::workspace::{FileError, Workspace};
+use zdx_workspace::{ContentHash, ContentVersion, SeenVersions};
 
 pub(super) struct WriteTool {
     spec: ToolSpec,
@@ -56,13 +56,13 @@ impl Tool for WriteTool {
         let action = Action::Write { tool: WRITE.permission.key.to_owned(), targets: vec![target.clone()] };
         let mut added = adds_mask(&[], content.as_bytes());
         // As of now: what a call before this one reads, the model has not read yet.
-        let known = cx.workspace.sights().of(&target.path);
+        let known = cx.workspace.ledger().seen(&target.path);
         let (before, preview, doomed) = match look(&cx.workspace, &target) {
             Ok((before, old)) => {
                 added = adds_mask(old.as_deref().unwrap_or_default(), content.as_bytes());
                 let change = LineChange::between(old.as_deref().unwrap_or_default(), content.as_bytes());
                 let operation = operation(&before, old.as_deref(), &content);
-                let lost = operation != Operation::Unchanged && is_unseen(&known, &before, old.as_deref());
+                let lost = operation != Operation::Unchanged && is_unseen(&known, &before);
                 let doomed = lost.then(|| unseen(&target.path));
                 let doomed = doomed.or_else(|| keeps_bytes(&target, old.as_deref(), &content).err());
                 (Some(before), change.preview(&target.path, operation), doomed)
@@ -81,9 +81,9 @@ impl Tool for WriteTool {
 
 fn operation(before: &PreparedFile, old: Option<&[u8]>, content: &str) -> Operation {
     match before {
-        PreparedFile::Absent => Operation::Created,
-        PreparedFile::Content(_) if old == Some(content.as_bytes()) => Operation::Unchanged,
-        PreparedFile::Content(_) | PreparedFile::Large(_) => Operation::Updated,
+        PreparedFile::Version(ContentVersion::ABSENT) => Operation::Created,
+        PreparedFile::Version(_) if old == Some(content.as_bytes()) => Operation::Unchanged,
+        PreparedFile::Version(_) | PreparedFile::Large(_) => Operation::Updated,
     }
 }
 
@@ -99,7 +99,7 @@ fn write(
     workspace: &Workspace,
     target: &Target,
     prepared: Option<PreparedFile>,
-    known: &SeenContents,
+    known: &SeenVersions,
     content: &str,
 ) -> Result<Value, ToolError> {
     let (before, old) = look(workspace, target).map_err(FileError::not_written)?;
@@ -108,12 +108,12 @@ fn write(
     }
     let operation = operation(&before, old.as_deref(), content);
     if operation != Operation::Unchanged {
-        if is_unseen(known, &before, old.as_deref()) {
+        if is_unseen(known, &before) {
             return Err(unseen(&target.path));
         }
         replace(workspace, target, &before, content.as_bytes())?;
     }
-    workspace.sights().saw(&target.path, Some(SeenContent::of(Some(content.as_bytes()))));
+    workspace.ledger().note_seen(&target.path, Some(ContentHash::of(content.as_bytes()).into()));
     let change = LineChange::between(old.as_deref().unwrap_or_default(), content.as_bytes());
     let mut data = json!({
         "path": path_text::encode(&target.path),

@@ -5,13 +5,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
+use crate::ContentHash;
 
 /// No content that zdx wrote or took aside is longer.
 const LONGEST: u64 = 64 << 20;
-
-/// Longer content is told apart by nothing.
-const LONGEST_HASHED: u64 = 1 << 30;
 
 #[derive(Clone, Debug)]
 pub struct BlobStore {
@@ -24,20 +21,9 @@ impl BlobStore {
         Self { dir: dir.into() }
     }
 
-    pub fn hash(content: &[u8]) -> String {
-        format!("{:x}", Sha256::digest(content))
-    }
-
-    /// [`hash`](Self::hash) of content that is too long to be held; None for more than 1 GiB, which would take too long.
-    pub fn hash_all(from: impl Read) -> io::Result<Option<String>> {
-        let mut hasher = Sha256::new();
-        let read = io::copy(&mut from.take(LONGEST_HASHED + 1), &mut hasher)?;
-        Ok((read <= LONGEST_HASHED).then(|| format!("{:x}", hasher.finalize())))
-    }
-
     /// On the disk when this returns, so that what it came from may be given up.
     pub fn put(&self, content: &[u8]) -> io::Result<String> {
-        let hash = Self::hash(content);
+        let hash = ContentHash::of(content).to_hex();
         let path = self.dir.join(&hash);
         if std::fs::metadata(&path).is_ok_and(|found| found.len() == content.len() as u64) {
             return Ok(hash);
@@ -68,7 +54,7 @@ pub fn read_as(path: &Path, hash: &str) -> io::Result<Vec<u8>> {
         return Err(ErrorKind::InvalidInput.into());
     }
     File::open(path)?.take(LONGEST).read_to_end(&mut content)?;
-    match BlobStore::hash(&content) == hash {
+    match ContentHash::of(&content).to_hex() == hash {
         true => Ok(content),
         false => Err(ErrorKind::InvalidData.into()),
     }

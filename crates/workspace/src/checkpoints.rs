@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zdx_protocol::{FileAccess, FileChange, FileState};
 
-use super::BlobStore;
+use super::{BlobStore, ContentHash};
 
 /// What is kept of one file, at most.
 pub const KEPT: u64 = 16 << 20;
@@ -97,7 +97,7 @@ pub enum ContentBefore {
     /// To be kept.
     Whole(Vec<u8>),
     /// Too long to be kept; what lies there later can still be compared with it.
-    Hash(String),
+    Hash(ContentHash),
 }
 
 /// A change that was prepared for and may not come.
@@ -151,7 +151,7 @@ impl Checkpoints {
         let before = found.map(|FileBefore { mode, content, access }| FileState {
             sha256: content.map(|content| match content {
                 ContentBefore::Whole(content) => self.keep(&content),
-                ContentBefore::Hash(hash) => hash,
+                ContentBefore::Hash(hash) => hash.to_hex(),
             }),
             mode: mode & 0o7777,
             access,
@@ -187,7 +187,7 @@ impl Checkpoints {
             Some(Err(error)) => self.complain(&error),
             None => {}
         }
-        BlobStore::hash(content)
+        ContentHash::of(content).to_hex()
     }
 
     /// Calls `each` with every recorder that is to hear of a change for `call`: this session's, and those above it.
@@ -226,8 +226,8 @@ impl Checkpoints {
 
 impl CheckpointDraft {
     /// Announces new content; to be called right before it takes its place.
-    pub fn intend_content(self, content_hash: String, mode: u32) -> ChangeIntent {
-        self.intend(Some(FileState { sha256: Some(content_hash), mode: mode & 0o7777, access: None }))
+    pub fn intend_content(self, content: ContentHash, mode: u32) -> ChangeIntent {
+        self.intend(Some(FileState { sha256: Some(content.to_hex()), mode: mode & 0o7777, access: None }))
     }
 
     /// Announces a removal; to be called right before the file leaves its place.

@@ -1,13 +1,14 @@
 //! Files inside the root of a session: which one a path means and whether it lies inside, reading and replacing it,
-//! what a model has read of it, and what it held before it was changed. Knows no tool, no session and no configuration.
+//! what a model has seen of it, and what it held before it was changed. Knows no tool, no session and no configuration.
 
 mod blob_store;
 mod checkpoints;
+mod content_version;
+mod file_ledger;
 pub mod ignore_files;
 pub mod leftover_files;
 pub mod own_files;
 pub mod path_lock;
-pub mod read_tracker;
 pub mod spill;
 pub mod text;
 pub mod workspace;
@@ -18,4 +19,6 @@ pub use checkpoints::OnIntent;
 pub use checkpoints::{
     ChangeIntent, ChangeRecorder, CheckpointDraft, Checkpoints, ContentBefore, FileBefore, KEPT, MadeChange,
 };
+pub use content_version::{ContentHash, ContentVersion, HashingReader};
+pub use file_ledger::{FileLedger, SeenVersions};
 pub use workspace::Workspace;

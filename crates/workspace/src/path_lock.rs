@@ -1,7 +1,7 @@
 //! Locks on paths, held from reading a file to replacing it: within this process by a table, between zdx processes by locked
 //! files in zdx's own folder. A lock must never be held while a person is asked.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::ffi::OsStrExt;
@@ -18,15 +18,10 @@ use super::leftover_files::{self, LeftoverFile};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Time between two looks at a lock, and at whether the call was interrupted.
 const STEP: Duration = Duration::from_millis(5);
-/// Changes remembered per file, to tell whether only this session changed it.
-const LINKS: usize = 256;
 
 /// The table is process-wide because files are: one process may serve several sessions.
 static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 static RELEASED: Condvar = Condvar::new();
-
-/// The state of a file between two changes: the hash of its content, or none for no file.
-pub type FileDigest = Option<[u8; 32]>;
 
 /// Who is kept from changing a locked file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +32,11 @@ pub enum LockScope {
     AllProcesses,
 }
 
-/// Shared by all workspaces of a session: where processes lock, and which changes the session's tools made.
+/// Shared by all workspaces of a session: where processes lock.
 #[derive(Debug, Default)]
 pub struct PathLocks {
     /// The folder of the lock files; none: only this process is locked out.
     dir: Option<PathBuf>,
-    made: Mutex<HashMap<PathBuf, Vec<(FileDigest, FileDigest)>>>,
     /// Names of the lock files that are held through this.
     held: Arc<Mutex<BTreeSet<String>>>,
     /// For temporary files of paths whose lock file is not held here.
@@ -141,27 +135,6 @@ impl PathLocks {
         if let Some(own) = self.own_list.get_or_init(|| OwnList::create(dir)) {
             kind.note(&own.path, path, temporary);
         }
-    }
-
-    /// Remembers that a tool of this session took a file from one state to the other. Called under the lock.
-    pub fn note(&self, path: &Path, before: FileDigest, after: FileDigest) {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let links = made.entry(path.to_owned()).or_default();
-        if links.len() >= LINKS {
-            links.remove(0);
-        }
-        links.push((before, after));
-    }
-
-    /// Whether nothing but tools of this session led from one state to the other.
-    pub fn leads(&self, path: &Path, from: FileDigest, to: FileDigest) -> bool {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let links = made.get(path).map(Vec::as_slice).unwrap_or_default();
-        let last = links.iter().fold(from, |state, (before, after)| match state == *before {
-            true => *after,
-            false => state,
-        });
-        last == to
     }
 }
 
@@ -308,17 +281,5 @@ mod tests {
         drop(guard);
         drop(locks);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "its own list goes with it");
-    }
-
-    #[test]
-    fn only_changes_of_the_session_lead_from_one_state_to_another() {
-        let (locks, path) = (PathLocks::default(), Path::new("/a"));
-        let [a, b, c] = [1, 2, 3].map(|byte| Some([byte; 32]));
-        assert!(!locks.leads(path, a, b));
-        locks.note(path, a, b);
-        locks.note(path, b, c);
-        assert!(locks.leads(path, a, c) && locks.leads(path, b, c));
-        assert!(!locks.leads(path, a, b), "it went on from there");
-        assert!(!locks.leads(path, None, c));
     }
 }

@@ -17,8 +17,7 @@ use zdx_guard::{FileEntry, FileView, Step};
 use zdx_protocol::{EditorFiles, Target, ToolCode, ToolError, path_text};
 
 use crate::path_lock::{LockScope, PathLockError, PathLockGuard, PathLocks};
-use crate::read_tracker::ReadTracker;
-use crate::{BlobStore, Checkpoints};
+use crate::{BlobStore, Checkpoints, FileLedger};
 
 mod attributes;
 mod beneath;
@@ -38,7 +37,7 @@ pub struct Workspace {
     home: Option<PathBuf>,
     journal: Arc<Checkpoints>,
     editor: Option<Arc<dyn EditorFiles>>,
-    sights: ReadTracker,
+    ledger: FileLedger,
     locks: Arc<PathLocks>,
 }
 
@@ -195,7 +194,7 @@ impl Workspace {
             home: None,
             journal: Arc::default(),
             editor: None,
-            sights: ReadTracker::default(),
+            ledger: FileLedger::default(),
             locks: Arc::default(),
         })
     }
@@ -209,7 +208,7 @@ impl Workspace {
             home: None,
             journal: Arc::default(),
             editor: None,
-            sights: ReadTracker::default(),
+            ledger: FileLedger::default(),
             locks: Arc::default(),
         }
     }
@@ -263,7 +262,7 @@ impl Workspace {
             home: self.home.clone(),
             journal: Arc::new(Checkpoints::below(Arc::clone(&self.journal), call.to_owned(), blobs)),
             editor: self.editor.clone(),
-            sights: ReadTracker::default(),
+            ledger: self.ledger.for_subagent(),
             locks: Arc::clone(&self.locks),
         })
     }
@@ -285,14 +284,9 @@ impl Workspace {
         self.locks.lock(scope, paths, interrupted)
     }
 
-    /// The changes that tools of this session made under its locks.
-    pub fn locks(&self) -> &PathLocks {
-        &self.locks
-    }
-
-    /// What the model of this session has seen of files; what its agents saw, it has not.
-    pub fn sights(&self) -> &ReadTracker {
-        &self.sights
+    /// What the model of this session has seen of files, and its tools changed in them.
+    pub fn ledger(&self) -> &FileLedger {
+        &self.ledger
     }
 
     /// Whether nothing else lies where the folder was opened: commands begin there by name.

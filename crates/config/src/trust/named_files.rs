@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use globset::GlobBuilder;
-use sha2::{Digest as _, Sha256};
 use zdx_guard::{NamedWords, named_words};
 use zdx_protocol::display::visible_line;
 
@@ -266,19 +265,14 @@ impl NamedFileFinder<'_> {
 }
 
 fn hash_file(path: &Path, left: &mut u64) -> io::Result<ContentHash> {
-    let mut file: File = open_regular(path)?;
+    let file: File = open_regular(path)?;
     if file.metadata()?.len() > *left {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 64 << 10]);
-    loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(ContentHash(hash.finalize().into()));
-        }
-        hash.update(&buffer[..read]);
-        *left = left.checked_sub(read as u64).ok_or(io::ErrorKind::FileTooLarge)?;
-    }
+    let mut bounded = file.take(*left + 1);
+    let hash = ContentHash::read(&mut bounded)?;
+    *left = bounded.limit().checked_sub(1).ok_or(io::ErrorKind::FileTooLarge)?;
+    hash.ok_or_else(|| io::ErrorKind::FileTooLarge.into())
 }
 
 /// A hash that no file has and that is another one each time.

@@ -7,13 +7,12 @@ use zdx_protocol::{Event, NoticeLevel, Prompt};
 use super::{Engine, RepeatableTurn};
 use crate::history::left_behind;
 use crate::history::revert::{RevertError, RevertPlan, Way};
-use zdx_workspace::Workspace;
-use zdx_workspace::read_tracker::SeenContent;
+use zdx_workspace::{ContentVersion, Workspace};
 
 impl Engine {
     pub(super) async fn undo(&self, way: Way) -> Result<(), RevertError> {
         let event = self.go(way).await?;
-        self.note_sights(&event);
+        self.note_seen(&event);
         if let Event::Reverted { files, .. } | Event::Redone { files, .. } = &event
             && !files.is_empty()
         {
@@ -62,13 +61,12 @@ impl Engine {
         Ok(turn)
     }
 
-    /// What zdx put there is nothing that came unseen.
-    fn note_sights(&self, event: &Event) {
+    /// Content that zdx put there did not come unseen.
+    fn note_seen(&self, event: &Event) {
         let (Event::Reverted { files, .. } | Event::Redone { files, .. }) = event else { return };
         for file in files {
-            let after = file.after.as_ref().map(|after| after.sha256.clone());
-            let sights = self.session.workspace().sights();
-            sights.saw(&file.path, Some(SeenContent(after.flatten())));
+            let after = ContentVersion::of_state(file.after.as_ref());
+            self.session.workspace().ledger().note_seen(&file.path, after);
         }
     }
 

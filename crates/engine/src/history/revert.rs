@@ -10,12 +10,12 @@ use zdx_protocol::facts::quote;
 use zdx_protocol::{Event, FileChange, FileState, LeftBehind, Target, Transcript};
 
 use zdx_store::is_same_root;
-use zdx_workspace::BlobStore;
 use zdx_workspace::path_lock::PathLockError;
 use zdx_workspace::workspace::{FileError, Workspace};
+use zdx_workspace::{BlobStore, ContentHash};
 
 /// A file longer than this was not written by a tool of ours.
-const MOST: u64 = 64 << 20;
+pub(super) const MOST: u64 = 64 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RevertError {
@@ -316,7 +316,7 @@ pub(super) fn state(workspace: &Workspace, target: &Target) -> Result<Option<Fil
     let failed = |source| FileError::Io { path: target.path.clone(), source };
     let mode = opened.file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
     Ok(Some(FileState {
-        sha256: BlobStore::hash_all(opened.file).map_err(failed)?,
+        sha256: ContentHash::read(opened.file).map_err(failed)?.map(ContentHash::to_hex),
         mode,
         access: workspace.access(target),
     }))
@@ -335,7 +335,7 @@ pub(super) fn look(
         opened.file.metadata().map_err(|source| FileError::Io { path: target.path.clone(), source })?;
     let mode = found.permissions().mode() & 0o7777;
     let content = workspace.read_file(target, MOST)?;
-    Ok(Some((FileState { sha256: Some(BlobStore::hash(&content)), mode, access: None }, content)))
+    Ok(Some((FileState { sha256: Some(ContentHash::of(&content).to_hex()), mode, access: None }, content)))
 }
 
 /// One file from one state to the other. What is there now is kept first: that is the way back.

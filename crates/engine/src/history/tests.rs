@@ -8,7 +8,7 @@ use zdx_protocol::{Event, Role, Transcript};
 
 use super::revert::{Conflict, RevertError, RevertPlan, Way, Why};
 use zdx_workspace::Workspace;
-use zdx_workspace::{BlobStore, Checkpoints, KEPT, MadeChange};
+use zdx_workspace::{BlobStore, Checkpoints, ContentHash, KEPT, MadeChange};
 
 struct Place {
     dir: tempfile::TempDir,
@@ -161,7 +161,7 @@ fn what_was_not_kept_is_not_touched() {
 
     place.turn();
     place.write("large", "smaller");
-    let kept = place.dir.path().join("blobs").join(BlobStore::hash(b"small"));
+    let kept = place.dir.path().join("blobs").join(ContentHash::of(b"small").to_hex());
     assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     fs::write(kept, "SMALL").unwrap();
     let result = place.go(Way::Back(None));
@@ -229,7 +229,7 @@ fn what_is_changed_for_another_session_can_be_taken_back_there() {
     place.save();
     place.go(Way::Back(None)).unwrap();
     assert_eq!(place.has("a").unwrap().0, "0");
-    assert!(Path::new(&place.dir.path().join("below")).join(BlobStore::hash(b"0")).exists());
+    assert!(Path::new(&place.dir.path().join("below")).join(ContentHash::of(b"0").to_hex()).exists());
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn content_that_cannot_be_kept_is_told_once_and_stops_nothing() {
     for (before, content, told) in [(b"0", "1", true), (b"1", "2", false)] {
         workspace.replace(&workspace.resolve("b").unwrap(), content.as_bytes()).unwrap();
         let (changes, trouble) = journal.take();
-        assert_eq!(changes[0].change.before.as_ref().unwrap().sha256, Some(BlobStore::hash(before)));
+        assert_eq!(changes[0].change.before.as_ref().unwrap().sha256, Some(ContentHash::of(before).to_hex()));
         assert_eq!(trouble.is_some(), told);
     }
 }

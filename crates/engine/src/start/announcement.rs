@@ -7,7 +7,7 @@ use zdx_protocol::display::format;
 use zdx_protocol::{Approval, ContextUsage, Event, NoticeLevel, SessionInfo, record};
 
 use crate::engine::Engine;
-use crate::history::since;
+use crate::history::file_changes;
 use crate::session::Session;
 
 /// Less is no time to speak of.
@@ -104,7 +104,7 @@ async fn tell_since(left: Timestamp, session: &Session) {
     let now = record::now();
     let long = now.duration_since(left) >= LONG;
     let ago = long.then(|| format::ago(left, now));
-    let changed = since::words(&session.changed_since().await, session.root());
+    let changed = file_changes::summary(&session.changed_since().await, session.root());
     let parts: Vec<String> = ago.into_iter().chain(changed).collect();
     if !parts.is_empty() {
         session.events.notice(NoticeLevel::Info, format!("resumed · {}", parts.join(" · "))).await;

@@ -3,12 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
 use zdx_protocol::{ToolCode, ToolError};
 
 use super::super::change::MOST;
 use super::plan::{PatchPlan, PlannedFile};
-use zdx_workspace::path_lock::FileDigest;
+use zdx_workspace::ContentVersion;
 use zdx_workspace::workspace::{FileError, FilePermissions, SetAsideFile, StagedFile, Workspace};
 
 pub(super) fn commit(workspace: &Workspace, plan: &PatchPlan) -> Result<(), ToolError> {
@@ -18,8 +17,9 @@ pub(super) fn commit(workspace: &Workspace, plan: &PatchPlan) -> Result<(), Tool
         Ok(()) => {
             work.aside.into_iter().for_each(SetAsideFile::discard);
             for file in plan.files.iter().filter(|file| file.before != file.after) {
-                let [before, after] = [&file.before, &file.after].map(|content| hash(content.as_deref()));
-                workspace.locks().note(&file.target.path, before, after);
+                let [before, after] =
+                    [&file.before, &file.after].map(|content| ContentVersion::of(content.as_deref()));
+                workspace.ledger().note_change(&file.target.path, before, after);
             }
             verify(workspace, plan)
         }
@@ -34,11 +34,6 @@ struct PatchCommit<'a> {
     done: Vec<&'a PlannedFile>,
     /// To be deleted in the end; back in its place when dropped.
     aside: Vec<SetAsideFile>,
-}
-
-/// The state of a file between two changes.
-pub(super) fn hash(content: Option<&[u8]>) -> FileDigest {
-    content.map(|content| Sha256::digest(content).into())
 }
 
 fn writes(file: &PlannedFile) -> Option<&[u8]> {

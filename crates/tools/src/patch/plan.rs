@@ -9,9 +9,9 @@ use super::super::edit::nearest;
 use super::super::input::invalid;
 use super::place::{self, HunkMismatch};
 use crate::patch_format::{HunkLineSign, PatchHunk, PatchSection, PatchSectionKind};
-use zdx_workspace::read_tracker::SeenContents;
 use zdx_workspace::text;
 use zdx_workspace::workspace::{FileError, Workspace, near_names};
+use zdx_workspace::{ContentVersion, SeenVersions};
 
 /// Of all files together.
 const MOST_BYTES: usize = 128 * 1024 * 1024;
@@ -26,7 +26,7 @@ pub(super) struct PlannedFile {
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
     /// What the model has seen of it.
-    known: SeenContents,
+    known: SeenVersions,
     /// Permission bits before.
     pub mode: Option<u32>,
     pub executable: Option<bool>,
@@ -227,7 +227,7 @@ impl PatchPlan {
         }
         let after = before.clone();
         self.files.push(PlannedFile {
-            known: workspace.sights().of(&target.path),
+            known: workspace.ledger().seen(&target.path),
             target,
             before,
             after,
@@ -252,7 +252,7 @@ impl PatchPlan {
     /// Whether a file, or the one whose content it takes over, held what the model has not seen.
     pub(super) fn is_overtaken(&self, file: &PlannedFile) -> bool {
         let source = self.source(file);
-        source.known.is_overtaken_by(source.before.as_deref())
+        source.known.is_overtaken_by(ContentVersion::of(source.before.as_deref()))
     }
 
     /// All files together: one may take over what another held.

@@ -8,7 +8,7 @@ use std::path::Path;
 use zdx_protocol::{FileAccess, Target};
 
 use super::{FileError, Workspace, attributes};
-use crate::{BlobStore, CheckpointDraft, ContentBefore, FileBefore, KEPT};
+use crate::{CheckpointDraft, ContentBefore, ContentHash, FileBefore, KEPT};
 
 impl Workspace {
     /// To be called before anything of the file, or of the folders it lies in, is touched.
@@ -48,7 +48,7 @@ fn content_before(mut file: File) -> io::Result<Option<ContentBefore>> {
     (&mut file).take(KEPT + 1).read_to_end(&mut content)?;
     Ok(match content.len() as u64 <= KEPT {
         true => Some(ContentBefore::Whole(content)),
-        false => BlobStore::hash_all(content.chain(file))?.map(ContentBefore::Hash),
+        false => ContentHash::read(content.chain(file))?.map(ContentBefore::Hash),
     })
 }
 

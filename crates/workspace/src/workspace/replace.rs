@@ -18,7 +18,7 @@ use super::{FileError, Workspace, attributes, in_place};
 use crate::leftover_files::{LeftoverFile, temporary_name};
 use crate::path_lock::PathLocks;
 use crate::text::{has_replacement, is_plain_text, loses_bytes};
-use crate::{BlobStore, ChangeIntent, CheckpointDraft};
+use crate::{ChangeIntent, CheckpointDraft, ContentHash};
 
 /// Lines of longer files are not compared.
 const COMPARED: u64 = 32 << 20;
@@ -50,7 +50,7 @@ pub struct StagedFile {
     permissions: FilePermissions,
     mode: u32,
     /// What the journal is told right before and after the content comes into its place.
-    change: Option<(CheckpointDraft, String)>,
+    change: Option<(CheckpointDraft, ContentHash)>,
     locks: Arc<PathLocks>,
     /// Who puts which text there instead.
     editor: Option<(Arc<dyn EditorFiles>, String)>,
@@ -199,7 +199,7 @@ impl Workspace {
             permissions,
             mode,
             locks: Arc::clone(&self.locks),
-            change: draft.map(|draft| (draft, BlobStore::hash(content))),
+            change: draft.map(|draft| (draft, ContentHash::of(content))),
             editor: self.written_by(target, content, permissions),
         })
     }

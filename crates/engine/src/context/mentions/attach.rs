@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use zdx_protocol::{Target, path_text};
 
 use zdx_protocol::mentions::{Mention, MentionAuthor, MentionForm, MentionTarget, trimmed};
+use zdx_workspace::HashingReader;
 use zdx_workspace::Workspace;
-use zdx_workspace::read_tracker::HashingReader;
 use zdx_workspace::text::{InvalidUtf8, before_cut, decode};
 use zdx_workspace::workspace::{FileError, near_names};
 
@@ -134,7 +134,7 @@ impl Desk<'_> {
         let mut file = HashingReader::new(opened.file, opened.size);
         if let Some(lines) = lines {
             let text = lines.read(&mut file, room)?;
-            self.workspace.sights().saw(&target.path, file.sight());
+            self.workspace.ledger().note_seen(&target.path, file.version());
             return Ok(text);
         }
         let mut bytes = Vec::new();
@@ -143,7 +143,7 @@ impl Desk<'_> {
         if bytes.contains(&0) {
             return Err("it is not a text file".to_owned());
         }
-        self.workspace.sights().saw(&target.path, file.sight());
+        self.workspace.ledger().note_seen(&target.path, file.version());
         if bytes.len() <= room {
             return Ok(decode_with_note(&bytes, 1));
         }

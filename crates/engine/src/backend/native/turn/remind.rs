@@ -9,7 +9,7 @@ use zdx_protocol::{Event, Prompt, Todo, TodoStatus, Transcript};
 
 use super::prompt_steps::{is_multi_step, listed_steps};
 use crate::call::TurnIo;
-use crate::history::since;
+use crate::history::file_changes;
 
 const EVERY: u32 = 10;
 const TITLE: usize = 120;
@@ -19,14 +19,14 @@ const STEPS: [&str; 3] = ["look at what is there", "do what is asked", "check th
 
 /// A session that is gone on with may find files changed that the model believes it left otherwise.
 pub(super) async fn remind_of_changes(io: &TurnIo) {
-    let files = since::files_changed(&io.session.events.transcript());
+    let files = file_changes::net_changes(&io.session.events.transcript());
     if files.is_empty() {
         return;
     }
     let workspace = Arc::clone(io.session.workspace());
     let text = tokio::task::spawn_blocking(move || {
-        let changed = since::since(&files, &workspace);
-        since::reminder(&changed, workspace.root())
+        let changed = file_changes::overtaken(&files, &workspace);
+        file_changes::reminder(&changed, workspace.root())
     });
     if let Ok(Some(text)) = text.await {
         io.session.events.emit(Event::Reminded { text }).await;
