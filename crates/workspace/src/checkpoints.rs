@@ -1,5 +1,6 @@
 //! Keeps what a file held before a tool changes it, has the session save each change before and after it happens, and
 //! remembers it until front ends have heard of it.
+//! Apart from the `FileLedger` because these facts must be on the disk before a change happens, and outlive the session.
 //! Never stops a tool: content that cannot be kept makes a change that cannot be taken back, and says so once.
 
 use std::path::Path;
@@ -64,7 +65,7 @@ pub struct Checkpoints {
 
 impl std::fmt::Debug for Checkpoints {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Journal").field("blobs", &self.blobs).finish_non_exhaustive()
+        f.debug_struct("Checkpoints").field("blobs", &self.blobs).finish_non_exhaustive()
     }
 }
 

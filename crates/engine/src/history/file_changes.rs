@@ -22,10 +22,9 @@ use zdx_protocol::{
 };
 use zdx_store::{SessionId, SessionStore};
 use zdx_tools::{ChangedFiles, changed_since};
-use zdx_workspace::workspace::FileError;
 use zdx_workspace::{BlobStore, ContentVersion, Workspace, read_as};
 
-use super::revert::{MOST as LARGEST, target};
+use super::revert::{read, target};
 
 /// Limits on comparing files with the disk; nothing is said of the rest.
 const BUDGET: Duration = Duration::from_millis(500);
@@ -72,11 +71,8 @@ fn compare(change: &FileChange, workspace: &Workspace) -> Option<FileNow> {
 }
 
 fn version_now(path: &Path, workspace: &Workspace) -> Option<ContentVersion> {
-    match workspace.read_file(&target(path, workspace)?, LARGEST) {
-        Ok(content) => Some(ContentVersion::of(Some(&content))),
-        Err(FileError::Missing(_)) => Some(ContentVersion::ABSENT),
-        Err(_) => None,
-    }
+    let content = read(workspace, &target(path, workspace)?).ok()?;
+    Some(ContentVersion::of(content.as_deref()))
 }
 
 /// Fills the ledger of a resumed session with what its records tell: what tools left, and what the model read whole.

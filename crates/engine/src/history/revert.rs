@@ -12,10 +12,10 @@ use zdx_protocol::{Event, FileChange, FileState, LeftBehind, Target, Transcript}
 use zdx_store::is_same_root;
 use zdx_workspace::path_lock::PathLockError;
 use zdx_workspace::workspace::{FileError, Workspace};
-use zdx_workspace::{BlobStore, ContentHash};
+use zdx_workspace::{BlobStore, ContentHash, ContentVersion};
 
 /// A file longer than this was not written by a tool of ours.
-pub(super) const MOST: u64 = 64 << 20;
+const MOST: u64 = 64 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RevertError {
@@ -322,37 +322,29 @@ pub(super) fn state(workspace: &Workspace, target: &Target) -> Result<Option<Fil
     }))
 }
 
-pub(super) fn look(
-    workspace: &Workspace,
-    target: &Target,
-) -> Result<Option<(FileState, Vec<u8>)>, FileError> {
-    let opened = match workspace.open_file(target) {
-        Ok(opened) => opened,
-        Err(FileError::Missing(_)) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let found =
-        opened.file.metadata().map_err(|source| FileError::Io { path: target.path.clone(), source })?;
-    let mode = found.permissions().mode() & 0o7777;
-    let content = workspace.read_file(target, MOST)?;
-    Ok(Some((FileState { sha256: Some(ContentHash::of(&content).to_hex()), mode, access: None }, content)))
+/// The content of a file; None where there is no file.
+pub(super) fn read(workspace: &Workspace, target: &Target) -> Result<Option<Vec<u8>>, FileError> {
+    match workspace.read_file(target, MOST) {
+        Ok(content) => Ok(Some(content)),
+        Err(FileError::Missing(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// One file from one state to the other. What is there now is kept first: that is the way back.
 fn walk(step: &FileChange, workspace: &Workspace, blobs: &BlobStore) -> Result<(), String> {
     let in_words = |error: FileError| error.to_string();
     let target = target(&step.path, workspace).ok_or("its folder is now a link")?;
-    let now = look(workspace, &target).map_err(in_words)?;
-    let state = now.as_ref().map(|(state, _)| state);
-    if !FileState::same_content(state, step.before.as_ref()) {
+    let now = read(workspace, &target).map_err(in_words)?;
+    if ContentVersion::of_state(step.before.as_ref()) != Some(ContentVersion::of(now.as_deref())) {
         return Err("it was changed just now".to_owned());
     }
-    if let Some((_, content)) = &now {
+    if let Some(content) = &now {
         blobs.put(content).map_err(|error| kept(&error))?;
     }
     // Right before it is replaced once more: others than zdx know no lock.
     let still = || {
-        let now = self::state(workspace, &target)?;
+        let now = state(workspace, &target)?;
         Ok(FileState::same_content(now.as_ref(), step.before.as_ref()))
     };
     match &step.after {
