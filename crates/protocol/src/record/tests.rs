@@ -1,10 +1,10 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::code::ToolCode;
 use crate::policy::GrantScope;
 use crate::todo::TodoStatus;
-use crate::tool::ToolError;
+use crate::tool::{Signature, ToolError, ToolOutput};
 
 fn ts() -> Timestamp {
     "2025-12-17T03:21:09Z".parse().unwrap()
