@@ -15,7 +15,8 @@ impl Host {
     pub(super) async fn decide_trust(&mut self) -> Result<(), OpenError> {
         self.declined = None;
         let before = EffectiveConfig::read(self.setup.place(self.root()))?.standing;
-        let configured = self.configured(&self.root().to_owned()).await?;
+        let root = self.root().to_owned();
+        let configured = self.configured(&root).await?;
         if configured.standing == before {
             if configured.wants.is_empty() {
                 let message = nothing_to_trust(before).to_owned();
