@@ -210,7 +210,7 @@ pub fn check_added_folders(settings: &Settings) -> Result<(), Failure> {
     }
     match guard(settings) {
         Err(Failure::Usage(why)) => Err(Failure::Usage(why)),
-        // What else is wrong, the session says in its own way.
+        // Other mistakes are reported when the session is opened.
         Ok(_) | Err(Failure::Runtime(_) | Failure::Refused(..) | Failure::Output(_)) => Ok(()),
     }
 }

@@ -157,7 +157,7 @@ fn a_later_turn_knows_how_the_last_check_ended() {
         let results: Vec<String> = results.iter().map(|&result| result.to_owned()).collect();
         let expected = (code, json!(outcome), results, reminded);
         assert_eq!(turn(&zdx, &server, &["-c"], second), expected);
-        // What holds for the next turn holds for the one after it.
+        // The turn after the next one still knows it.
         let last = turn(&zdx, &server, &["-c"], vec![done()]);
         assert_eq!(last, (0, json!("completed"), Vec::new(), reminded || code == 1));
     }

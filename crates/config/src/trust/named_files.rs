@@ -85,7 +85,7 @@ pub fn named_files(root: &Path, command: &CommandSource) -> BTreeMap<PathBuf, Co
             }
             None => {}
         }
-        // Whose home it is does not matter: only what lies in the root counts.
+        // Any home will do: only files in the root count.
         if let Some(rest) = token.strip_prefix("~/") {
             root.ancestors().for_each(|home| finder.add(&home.join(rest)));
         }
@@ -155,7 +155,7 @@ fn tokens(command: &CommandSource, named: &NamedWords, root: &Path) -> (BTreeSet
     (tokens.into_iter().take(MOST_TOKENS).collect(), overflow)
 }
 
-/// What of a word could be a path: between shell syntax, behind an option and its letter.
+/// The parts of a word that could be a path: between shell syntax, behind an option and its letter.
 fn pieces(word: &str) -> Vec<String> {
     let here =
         ["$PWD", "${PWD}", "$(pwd)"].iter().fold(word.to_owned(), |word, here| word.replace(here, "."));
@@ -197,7 +197,7 @@ struct NamedFileFinder<'a> {
 
 impl NamedFileFinder<'_> {
     fn add(&mut self, path: &Path) {
-        // What is not there, or not to be reached, cannot be run either.
+        // A file that is missing or out of reach cannot be run either.
         let Ok(real) = path.canonicalize() else { return };
         let inside = |path: &Path| path.strip_prefix(self.root).ok().map(Path::to_owned);
         let plain = !path.components().any(|part| part == Component::ParentDir);

@@ -96,7 +96,7 @@ impl Judged {
         self.anything("only its title says what it does, and only --yolo lets that pass")
     }
 
-    /// Whoever lets the agent do anything lets this pass too.
+    /// Also passes for a user who lets the agent do anything.
     fn anything(&self, refusal: &str) -> Result<(), Refusal> {
         match self.reach {
             Reach::Yolo => Ok(()),

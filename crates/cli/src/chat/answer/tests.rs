@@ -169,7 +169,7 @@ fn no_line_answers_that_was_begun_before_the_pause_was_over() {
 }
 
 proptest! {
-    /// Of text typed before and during the pause nothing answers, however it is cut, and nothing of it is lost.
+    /// Text typed before and during the pause answers nothing, however it is cut, and none of it is lost.
     #[test]
     fn text_from_before_the_pause_is_kept(before in "[yno \r]{0,8}", during in "[a-z \r]{0,12}") {
         let mut ahead = Ahead::default();

@@ -90,7 +90,7 @@ fn a_link_counts_with_the_content_it_leads_to() {
     assert_eq!(hash(), ContentHash::of(b"outside"));
     fs::write(&outside, "changed").unwrap();
     assert_eq!(hash(), ContentHash::of(b"changed"));
-    // What is named by its own place outside is not the project's.
+    // A file outside that is named by its own path is not the project's.
     assert_eq!(place.named(&[outside.to_str().unwrap()]), [""; 0]);
 }
 
