@@ -1,4 +1,4 @@
-//! What a session did, told from its records or messages: the one fold behind summary, handoff and compaction.
+//! Folds records or messages into what a session did. Summary, handoff and compaction read this fold.
 //! Asks no model and judges nothing. Turns that a revert took back are left out.
 
 mod calls;

@@ -25,7 +25,7 @@ pub(super) enum PathSource {
     Result,
 }
 
-/// What tool calls did. Order and limits are chosen where it is read.
+/// The files, commands and failures of tool calls. Readers choose order and limits.
 #[derive(Default)]
 pub(crate) struct CallActivity {
     /// Every touch, in order; paths as records write them.

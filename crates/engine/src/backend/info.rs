@@ -1,4 +1,5 @@
-//! What a backend offers and how it is set, as one value that it publishes. Whoever needs to know, reads it; nobody asks the backend.
+//! The facts a backend publishes about itself as one value: what it offers and how it is set. Readers subscribe to it; nothing
+//! queries the backend.
 
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ pub struct BackendCommand {
     pub hint: Option<String>,
 }
 
-/// How full the context of a backend is and what it can hold.
+/// The size and use of a backend's context window.
 #[derive(Clone, Debug, Default)]
 pub enum ContextBudget {
     #[default]

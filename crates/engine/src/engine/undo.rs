@@ -42,7 +42,7 @@ impl Engine {
         let known = self.repeatable.as_ref().filter(|(turn, _)| *turn == turns).map(|(_, turn)| turn.clone());
         let recorded = last.map(|last| match checked {
             true => RepeatableTurn::Check,
-            // What another run was asked may have come through a pipe: it triggers nothing.
+            // The prompt of another run may have come through a pipe, so nothing in it triggers a command.
             false => RepeatableTurn::Prompt(Prompt { text: last.prompt, typed: 0 }),
         });
         let turn = known.or(recorded).ok_or(if turns == 0 {

@@ -292,7 +292,7 @@ impl FileHistory {
                 ToolUseOrigin::Check if was_run(&result.output) => result.duration_ms,
                 ToolUseOrigin::Model | ToolUseOrigin::Check | ToolUseOrigin::Remote => None,
             },
-            // What another agent does itself need be no command.
+            // A call that another agent runs itself need not be a command.
             _ => None,
         };
         if let Some((ended, took)) = ended.zip(took) {

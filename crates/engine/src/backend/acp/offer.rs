@@ -1,4 +1,4 @@
-//! What a remote agent says of itself, in the words of the published info.
+//! Maps the capabilities, modes and models that a remote agent reports to the published backend info.
 
 use tokio::sync::watch;
 use zdx_acp::shapes::{Choice, CommandInfo, Setting};

@@ -49,7 +49,7 @@ struct Turn {
     usage: Usage,
     /// How often the work was checked and went back to the model.
     failed_checks: u32,
-    /// How the last check of this turn failed, unless one passed since.
+    /// The failure of this turn's last check; None once one passed.
     red: Option<Red>,
     /// The last answer ended before the model was done.
     cut_short: Option<CutShort>,
