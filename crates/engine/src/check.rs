@@ -88,6 +88,7 @@ impl Checker {
             workspace: seen(&cx),
             shell: Arc::new(shell),
             todos: Arc::new(TodoList::new(Vec::new())),
+            content: Arc::default(),
             timeout: None,
         };
         Ok(Self { cx, tools })

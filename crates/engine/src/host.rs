@@ -271,7 +271,8 @@ impl Host {
         let root = self.root().to_owned();
         let Some(mut before) = self.session.take() else { return Ok(()) };
         let (log, transcript) = before.session().events.hand_over();
-        let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past }));
+        let content = Arc::clone(&before.session().state.tools.content);
+        let choice = SessionChoice::Handed(Box::new(Handed { log, transcript, past, content }));
         let target = SessionTarget { carried: Some(before.carried()), ..SessionTarget::of(root, choice) };
         let started = self.start(target, configured).await;
         match started {

@@ -116,8 +116,9 @@ fn line(event: &Event) -> Option<(Level, String)> {
             (Level::Info, format!("answered by {agent}, session {session}"))
         }
         Event::AgentChanged { agent } => (Level::Info, format!("agent {agent}")),
-        Event::Pruned { calls, bytes } => {
-            (Level::Info, format!("pruned calls={} bytes={bytes}", calls.len()))
+        Event::Pruned { calls, images, bytes } => {
+            let (calls, images) = (calls.len(), images.len());
+            (Level::Info, format!("pruned calls={calls} images={images} bytes={bytes}"))
         }
         Event::InputCut { cuts } => {
             let was: usize = cuts.iter().map(|cut| cut.was).sum();

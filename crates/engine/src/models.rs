@@ -169,6 +169,12 @@ impl ModelPicker {
         Ok(Chosen { endpoint, context_limit: first.context_limit, by_name: false })
     }
 
+    /// What the user configured for a model, else what is known of it by its name.
+    pub fn takes_images(&self, endpoint: &Endpoint) -> bool {
+        let configured = self.config.model_entry(&endpoint.provider, &endpoint.model).images;
+        configured.unwrap_or_else(|| self.catalogue.takes_images(&endpoint.model))
+    }
+
     fn known_by_name(&self, endpoint: Endpoint) -> Chosen {
         let context_limit = self.catalogue.context_limit(&endpoint.model);
         let by_name = context_limit.is_some() && !self.catalogue.is_vendor(&endpoint);

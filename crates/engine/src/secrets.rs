@@ -8,7 +8,9 @@ use std::path::Path;
 use zdx_models::{Catalogue, ModelError};
 use zdx_protocol::record::ShellEnd;
 use zdx_protocol::redact::{MASK, RedactError, Redactor, dotenv_secrets, names_secret_value};
-use zdx_protocol::{CheckResult, Decision, Event, Message, Part, Preview, Reasoning, Role, ToolOutput};
+use zdx_protocol::{
+    CheckResult, Content, Decision, Event, Message, Part, Preview, Reasoning, Role, ToolOutput,
+};
 
 pub(crate) use self::live::LiveMasks;
 use zdx_config::Environment;
@@ -123,13 +125,15 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             }
             redactor.redact_value(input) || raw || sealed
         }
-        Event::ToolFinished { result, diff, .. } => {
+        Event::ToolFinished { result, content, diff, .. } => {
+            // All of them: counting does not stop at the first.
+            let content = content.iter_mut().filter_map(|content| mask_content(content, &text).then_some(())).count() > 0;
             let diff = diff.as_mut().is_some_and(text);
             let result = match result {
                 ToolOutput::Ok(data) => redactor.redact_value(data),
                 ToolOutput::Err(error) => text(&mut error.message),
             };
-            result || diff
+            result || content || diff
         }
         // Unlike in a question, nobody has to judge it here.
         Event::ToolStarted { preview, .. } => match preview {
@@ -147,7 +151,11 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
             text(message) || details
         }
         Event::TurnFinished(summary) => text(&mut summary.text),
-        Event::Attached { text: said, .. } | Event::Reminded { text: said } => text(said),
+        Event::Attached(attached) => {
+            let label = text(&mut attached.label);
+            mask_content(&mut attached.content, &text) || label
+        }
+        Event::Reminded { text: said } => text(said),
         Event::ShellFinished { text: said, shell } => {
             let command = text(&mut shell.command);
             let why = match &mut shell.end {
@@ -213,13 +221,25 @@ pub(crate) fn mask(redactor: &Redactor, event: &mut Event) -> Masked {
     if changed { Masked::Else } else { Masked::Nothing }
 }
 
+/// Masks the words of it; the bytes of an image are out of reach.
+fn mask_content(content: &mut Content, mask_text: &impl Fn(&mut String) -> bool) -> bool {
+    match content {
+        Content::Text(text) => mask_text(text),
+        Content::Image(image) => mask_text(&mut image.name),
+        Content::File(file) => mask_text(&mut file.text) | mask_text(&mut file.name),
+        Content::Resource(resource) => {
+            mask_text(&mut resource.text) | mask_text(&mut resource.name) | mask_text(&mut resource.uri)
+        }
+    }
+}
+
 /// Whether a model was shown a mask in place of a secret: what it writes may repeat it.
 pub(crate) fn showed_mask(messages: &[Message]) -> bool {
     let shown = |part: &Part| match part {
         // JSON writes the mask as it is. Errors show what a file holds, too.
         Part::ToolResult { output, .. } => output.text().contains(MASK),
         // A prompt, a file that it mentions.
-        Part::Text(text) => text.contains(MASK),
+        Part::Content(content) => content.as_text().is_some_and(|text| text.contains(MASK)),
         Part::Reasoning(_) | Part::ToolUse { .. } => false,
     };
     let told = messages.iter().filter(|message| message.role != Role::Assistant);

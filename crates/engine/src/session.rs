@@ -94,11 +94,12 @@ impl Session {
     ) -> io::Result<Self> {
         let id = SessionId::random();
         let store = self.is_saved().then(|| self.store());
-        let workspace =
-            Arc::new(self.workspace().for_child(call, store.as_ref().map(|store| store.blobs(id)))?);
+        let blobs = store.as_ref().map(|store| store.blobs(id));
+        let content = Arc::new(self.state.tools.content.for_child(blobs.clone()));
+        let workspace = Arc::new(self.workspace().for_child(call, blobs)?);
         let log = store.map_or_else(|| SessionLog::disabled(id), |store| store.create(id));
         let todos = Arc::new(TodoList::default());
-        let tools = ToolContext { workspace, todos, ..self.state.tools.clone() };
+        let tools = ToolContext { workspace, todos, content, ..self.state.tools.clone() };
         let policy = self.policy.under(Arc::clone(&persona.rules));
         let state = SessionState::new(&log, tools, self.state.work.clone(), persona);
         Ok(Self::new(Arc::clone(&self.spec), state, policy, self.events.child(log, events)))

@@ -45,6 +45,7 @@ use zdx_store::DiskCache;
 use zdx_store::{SessionId, SessionLog, SessionOpenError};
 use zdx_tools::shell::{Shell, ShellSettings};
 use zdx_tools::{TodoList, ToolContext};
+use zdx_workspace::ContentStore;
 use zdx_workspace::workspace::Workspace;
 
 /// What a session begins with.
@@ -90,6 +91,8 @@ pub(crate) struct Handed {
     pub transcript: Transcript,
     /// What is told again of it.
     pub past: Vec<Event>,
+    /// Holds its images in memory where it is not saved.
+    pub content: Arc<ContentStore>,
 }
 
 /// A session that nobody has heard of yet.
@@ -370,6 +373,9 @@ fn tool_context(
         redactor: Arc::clone(redactor),
     });
     file_changes::recall(&opened.transcript, &workspace);
+    let blobs = opened.journal.blobs().cloned();
+    let content = opened.content.take();
+    let content = content.unwrap_or_else(|| Arc::new(ContentStore::new(blobs, config.max_image_bytes)));
     ToolContext {
         workspace: Arc::new(
             workspace
@@ -378,6 +384,7 @@ fn tool_context(
         ),
         shell: Arc::new(shell),
         todos: Arc::new(TodoList::new(opened.transcript.todos.clone())),
+        content,
         timeout: config.tool_timeout,
     }
 }

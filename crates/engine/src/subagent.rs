@@ -260,8 +260,9 @@ fn passed_on(event: Event, label: &TaskLabel<'_>) -> Option<Event> {
             Event::ToolStarted { id: own(id), name, origin, kind, locations, preview }
         }
         Event::ToolProgress { id, chunk } => Event::ToolProgress { id: own(id), chunk },
-        Event::ToolFinished { id, name, result, diff, duration_ms, reads, beside, .. } => {
-            Event::ToolFinished { id: own(id), name, origin, result, diff, duration_ms, reads, beside }
+        Event::ToolFinished { id, name, result, content, diff, duration_ms, reads, beside, .. } => {
+            let id = own(id);
+            Event::ToolFinished { id, name, origin, result, content, diff, duration_ms, reads, beside }
         }
         Event::Notice { level: NoticeLevel::Warning, message, kept: false } => {
             Event::Notice { level: NoticeLevel::Warning, message: format!("{agent}: {message}"), kept: false }

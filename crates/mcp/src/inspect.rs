@@ -118,7 +118,7 @@ impl ServerInspection {
         };
         let carried = CallOptions { cancel: CancellationToken::new(), timeout: None, progress: None };
         match link.call(tool, arguments, carried).await {
-            Ok(said) => result::output(said, "test", &self.ground.shell),
+            Ok(said) => result::output(said, "test", &self.ground.shell, None),
             Err(CallFault::Interrupted | CallFault::Timeout) => {
                 ToolOutput::error(ToolCode::Interrupted, "interrupted")
             }

@@ -1,18 +1,26 @@
 //! What a server answers, as a model reads it: text, structured data where it says more, and a note for what is no text.
 //! Too much of it is cut, and the whole kept beside the session.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::{Value, json};
 use zdx_protocol::display::format::size;
-use zdx_protocol::{ToolCode, ToolOutput, path_text};
+use zdx_protocol::{ContentOrigin, ImageRef, ToolCode, ToolOutput, path_text};
 
 use zdx_tools::Shell;
+use zdx_workspace::ContentStore;
 use zdx_workspace::spill::{self, SpillError};
 use zdx_workspace::text::{LIMIT, shorten};
 
 /// `id` names the file that keeps the whole.
-pub fn output(result: CallToolResult, id: &str, shell: &Shell) -> ToolOutput {
-    let text = text(&result.content);
+pub fn output(
+    result: CallToolResult,
+    id: &str,
+    shell: &Shell,
+    images: Option<&mut ImageKeeper<'_>>,
+) -> ToolOutput {
+    let text = text(&result.content, images);
     if result.is_error == Some(true) {
         let why = match text.trim() {
             "" => "the tool failed, and does not say why",
@@ -66,27 +74,68 @@ fn says(text: &str, structured: &Value) -> bool {
     same || wrapped.is_some_and(|inner| inner.trim() == text.trim())
 }
 
-pub fn text(blocks: &[ContentBlock]) -> String {
-    blocks.iter().map(block).collect::<Vec<_>>().join("\n")
+/// Images go to the keeper and leave their notes in the text.
+pub fn text(blocks: &[ContentBlock], mut images: Option<&mut ImageKeeper<'_>>) -> String {
+    blocks.iter().map(|part| block(part, images.as_deref_mut())).collect::<Vec<_>>().join("\n")
 }
 
-fn block(block: &ContentBlock) -> String {
+/// Keeps the images of an answer in the session's content store.
+pub struct ImageKeeper<'a> {
+    store: &'a ContentStore,
+    /// The name that they are known by.
+    name: &'a str,
+    pub images: Vec<ImageRef>,
+}
+
+impl<'a> ImageKeeper<'a> {
+    pub fn new(store: &'a ContentStore, name: &'a str) -> Self {
+        Self { store, name, images: Vec::new() }
+    }
+
+    /// Returns the note that stands for the image, or the reason why it cannot be shown.
+    fn keep(&mut self, base64: &str) -> Result<String, String> {
+        let bytes = STANDARD.decode(base64.trim()).map_err(|_| "not valid base64".to_owned())?;
+        let name = match self.images.len() {
+            0 => self.name.to_owned(),
+            before => format!("{} ({})", self.name, before + 1),
+        };
+        let image = self.store.add_image(&bytes, &name, ContentOrigin::Server);
+        let image = image.map_err(|refused| refused.to_string())?;
+        let note = image.note();
+        self.images.push(image);
+        Ok(note)
+    }
+}
+
+/// `[image image/png, 1.2 kB, not shown: …]` where it cannot be kept.
+fn image(kind: &str, base64: &str, images: Option<&mut ImageKeeper<'_>>) -> String {
+    match images.map(|images| images.keep(base64)) {
+        Some(Ok(note)) => note,
+        Some(Err(_)) | None => note("image", kind, base64),
+    }
+}
+
+fn block(block: &ContentBlock, images: Option<&mut ImageKeeper<'_>>) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(image) => note("image", &image.mime_type, &image.data),
+        ContentBlock::Image(found) => image(&found.mime_type, &found.data, images),
         ContentBlock::Audio(audio) => note("audio", &audio.mime_type, &audio.data),
-        ContentBlock::Resource(embedded) => resource(&embedded.resource),
+        ContentBlock::Resource(embedded) => resource(&embedded.resource, images),
         ContentBlock::ResourceLink(link) => linked(link),
         _ => "[something that zdx does not know]".to_owned(),
     }
 }
 
-pub fn resource(contents: &ResourceContents) -> String {
+pub fn resource(contents: &ResourceContents, images: Option<&mut ImageKeeper<'_>>) -> String {
     match contents {
         ResourceContents::TextResourceContents { uri, text, .. } => format!("[resource {uri}]\n{text}"),
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
             let kind = mime_type.as_deref().unwrap_or("of no known type");
-            format!("[resource {uri}] {}", note("data", kind, blob))
+            let shown = match kind.starts_with("image/") {
+                true => image(kind, blob, images),
+                false => note("data", kind, blob),
+            };
+            format!("[resource {uri}] {shown}")
         }
         _ => "[a resource that zdx does not know]".to_owned(),
     }
@@ -126,7 +175,7 @@ mod tests {
             {"type": "resource", "resource": {"uri": "x://3", "blob": "AAAA", "mimeType": "a/b"}},
         ]))
         .unwrap();
-        let text = text(&blocks);
+        let text = text(&blocks, None);
         assert_eq!(
             text,
             "see\n[image image/png, 900 B, not shown]\n[link one x://1, text/plain, 12 B]: first\n[resource x://2]\ninside\n[resource x://3] [data a/b, 3 B, not shown]"

@@ -9,9 +9,10 @@ use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
 
 use super::link::{CallFault, CallOptions};
 use super::listing::ListedTool;
-use super::result;
+use super::result::{self, ImageKeeper};
 use super::server_task::ServerTask;
 use zdx_tools::{PreparedCall, Shell, Tool, ToolContext, ToolRunContext};
+use zdx_workspace::ContentStore;
 
 pub struct McpTool {
     spec: ToolSpec,
@@ -63,6 +64,7 @@ impl Tool for McpTool {
             tool: self.theirs.clone(),
             input,
             shell: Arc::clone(&cx.shell),
+            content: Arc::clone(&cx.content),
             timeout: cx.timeout,
         };
         let run = move |run: ToolRunContext| call.run(run).boxed();
@@ -75,12 +77,13 @@ struct PendingCall {
     tool: String,
     input: Map<String, Value>,
     shell: Arc<Shell>,
+    content: Arc<ContentStore>,
     timeout: Option<std::time::Duration>,
 }
 
 impl PendingCall {
     async fn run(self, run: ToolRunContext) -> ToolOutput {
-        let ToolRunContext { id, cancel, progress, .. } = run;
+        let ToolRunContext { id, cancel, progress, images, .. } = run;
         let link = tokio::select! {
             biased;
             () = cancel.cancelled() => return failed(&self.server, CallFault::Interrupted).await,
@@ -92,7 +95,19 @@ impl PendingCall {
         };
         let carried = CallOptions { cancel, timeout: self.timeout, progress: Some(progress) };
         match link.call(&self.tool, self.input, carried).await {
-            Ok(result) => result::output(result, &id, &self.shell),
+            Ok(result) => {
+                let (name, shell, content) =
+                    (format!("{}/{}", self.server.id, self.tool), self.shell, self.content);
+                // Long texts and images are written to files.
+                let kept = tokio::task::spawn_blocking(move || {
+                    let mut keeper = ImageKeeper::new(&content, &name);
+                    let output = result::output(result, &id, &shell, Some(&mut keeper));
+                    keeper.images.into_iter().for_each(|image| images.add(image));
+                    output
+                });
+                let broken = |_| ToolOutput::error(ToolCode::Internal, "the result could not be read");
+                kept.await.unwrap_or_else(broken)
+            }
             Err(fault) => failed(&self.server, fault).await,
         }
     }

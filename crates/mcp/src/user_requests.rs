@@ -8,13 +8,15 @@ use rmcp::model::Role;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::query::Named;
+use zdx_protocol::{Content, ResourceRef};
 
 use super::link::{CallFault, CallOptions};
 use super::listing::{ListedPrompt, ListedResource};
 use super::names;
-use super::result;
+use super::result::{self, ImageKeeper};
 use super::server_task::ServerTask;
 use super::servers::ServerSet;
+use zdx_workspace::ContentStore;
 use zdx_workspace::text::first;
 
 /// What is taken of one resource or prompt, as of a file.
@@ -122,7 +124,7 @@ impl RequestedPrompt {
             let said =
                 link.prompt(&info.name, arguments, carried).await.map_err(|fault| words(&server, fault))?;
             let message = |message: rmcp::model::PromptMessage| {
-                let text = result::text(std::slice::from_ref(&message.content));
+                let text = result::text(std::slice::from_ref(&message.content), None);
                 match message.role {
                     Role::Assistant => format!("(as the assistant:)\n{text}"),
                     _ => text,
@@ -143,13 +145,20 @@ impl RequestedPrompt {
 pub async fn read(
     server: &Arc<ServerTask>,
     uri: &str,
+    store: &ContentStore,
     cancel: &CancellationToken,
-) -> Option<Result<String, String>> {
+) -> Option<Result<Vec<Content>, String>> {
     let asked = async {
         let link = server.link().await?;
         let read = link.resource(uri, carried(server, cancel)).await.map_err(|fault| words(server, fault))?;
-        let texts: Vec<String> = read.contents.iter().map(result::resource).collect();
-        Ok(bounded(texts.join("\n")))
+        let name = format!("{}:{uri}", server.id);
+        let mut kept = ImageKeeper::new(store, &name);
+        let texts: Vec<String> =
+            read.contents.iter().map(|part| result::resource(part, Some(&mut kept))).collect();
+        let text = ResourceRef::new(&server.id, uri, &bounded(texts.join("\n")));
+        let mut content = vec![Content::Resource(Box::new(text))];
+        content.extend(kept.images.into_iter().map(|image| Content::Image(Box::new(image))));
+        Ok(content)
     };
     tokio::select! {
         biased;

@@ -93,6 +93,8 @@ struct BuiltIn {
 struct KnownModel {
     provider: Option<String>,
     context: Option<u64>,
+    #[serde(default)]
+    images: bool,
 }
 
 /// Every provider that can be asked for by name: the built-in ones, under what the user configured.
@@ -148,6 +150,11 @@ impl Catalogue {
     /// What is known of a model's context window by its name alone.
     pub fn context_limit(&self, model: &str) -> Option<u64> {
         self.known(model)?.context
+    }
+
+    /// Whether a model takes images, by its name alone.
+    pub fn takes_images(&self, model: &str) -> bool {
+        self.known(model).is_some_and(|known| known.images)
     }
 
     /// Whether that is so of who serves it here: a vendor's models hold what their names say, one's own server what it was

@@ -68,8 +68,8 @@ fn so_far(messages: &[Message]) -> (&str, Vec<Step<'_>>) {
     for part in parts() {
         let Part::ToolUse { id, name, arguments, .. } = part else { continue };
         let result = parts().find_map(|part| match part {
-            Part::ToolResult { tool_use_id, output } if tool_use_id == id => Some(output),
-            Part::ToolResult { .. } | Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
+            Part::ToolResult { tool_use_id, output, .. } if tool_use_id == id => Some(output),
+            Part::ToolResult { .. } | Part::Content(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
         });
         steps.extend(result.map(|output| Step {
             tool: name,
@@ -81,10 +81,7 @@ fn so_far(messages: &[Message]) -> (&str, Vec<Step<'_>>) {
 }
 
 fn last_text(message: &Message) -> Option<&str> {
-    message.parts.iter().rev().find_map(|part| match part {
-        Part::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
-        Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
-    })
+    message.parts.iter().rev().filter_map(Part::as_text).find(|text| !text.trim().is_empty())
 }
 
 fn calls_made(messages: &[Message]) -> usize {

@@ -1,5 +1,6 @@
 //! What is asked of a model and what comes back, in no vendor's shape.
 
+use crate::RequestImages;
 use zdx_protocol::{Message, Reasoning, ToolCall, ToolSpec, Usage};
 
 #[derive(Clone, Debug)]
@@ -8,6 +9,8 @@ pub struct ModelRequest<'a> {
     pub model: &'a str,
     pub system: &'a str,
     pub messages: &'a [Message],
+    /// The images that the messages name.
+    pub images: &'a RequestImages,
     pub tools: &'a [ToolSpec],
     pub max_tokens: u32,
     pub temperature: Option<f64>,

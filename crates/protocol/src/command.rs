@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::check::CheckChoice;
+use crate::content::IncomingImage;
 use crate::policy::{Approval, Decision, RequestId};
 use crate::query::Query;
 
@@ -15,13 +16,15 @@ pub struct Prompt {
     /// So much of it, from the start, are the user's own words. The rest is data that came in through a pipe: it informs,
     /// and triggers nothing.
     pub typed: usize,
+    /// Images that came along with it.
+    pub images: Vec<IncomingImage>,
 }
 
 impl Prompt {
     /// What was typed, and data behind a blank line. Data alone is as it is.
     pub fn with_data(typed: &str, data: &str) -> Self {
         let between = if typed.is_empty() || data.is_empty() { "" } else { "\n\n" };
-        Self { text: format!("{typed}{between}{data}"), typed: typed.len() }
+        Self { text: format!("{typed}{between}{data}"), typed: typed.len(), images: Vec::new() }
     }
 
     pub fn typed(&self) -> &str {
@@ -35,13 +38,13 @@ impl Prompt {
 
 impl From<&str> for Prompt {
     fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), typed: text.len() }
+        Self { text: text.to_owned(), typed: text.len(), images: Vec::new() }
     }
 }
 
 impl From<String> for Prompt {
     fn from(text: String) -> Self {
-        Self { typed: text.len(), text }
+        Self { typed: text.len(), text, images: Vec::new() }
     }
 }
 

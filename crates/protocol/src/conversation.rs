@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::content::Content;
 use crate::packed::Packed;
 use crate::tool::{Arguments, Signature, ToolOutput};
 
@@ -22,7 +23,7 @@ pub struct Message {
 
 impl Message {
     pub fn text(role: Role, text: impl Into<String>) -> Self {
-        Self { role, parts: vec![Part::Text(text.into())] }
+        Self { role, parts: vec![Part::text(text)] }
     }
 }
 
@@ -30,7 +31,6 @@ impl Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    Text(String),
     Reasoning(Box<Reasoning>),
     ToolUse {
         id: String,
@@ -42,7 +42,44 @@ pub enum Part {
     ToolResult {
         tool_use_id: String,
         output: Packed<ToolOutput>,
+        /// Images that came with the output.
+        #[serde(default, skip_serializing_if = "no_content")]
+        content: Box<[Content]>,
     },
+    #[serde(untagged)]
+    Content(Content),
+}
+
+fn no_content(content: &[Content]) -> bool {
+    content.is_empty()
+}
+
+impl Part {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Content(Content::Text(text.into()))
+    }
+
+    /// The result of a call that brought nothing but its output.
+    pub fn result(tool_use_id: impl Into<String>, output: ToolOutput) -> Self {
+        Self::ToolResult { tool_use_id: tool_use_id.into(), output: output.into(), content: Box::default() }
+    }
+
+    /// The words of a text, a file or a resource.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Content(content) => content.as_text(),
+            Self::Reasoning(_) | Self::ToolUse { .. } | Self::ToolResult { .. } => None,
+        }
+    }
+
+    /// The content in it, that of a result included.
+    pub fn content(&self) -> &[Content] {
+        match self {
+            Self::Content(content) => std::slice::from_ref(content),
+            Self::ToolResult { content, .. } => content,
+            Self::Reasoning(_) | Self::ToolUse { .. } => &[],
+        }
+    }
 }
 
 /// A call of a model, with its result where there is one.
@@ -62,15 +99,15 @@ pub fn calls(messages: &[Message]) -> impl Iterator<Item = Called<'_>> {
             Part::ToolUse { id, name, arguments, .. } => {
                 Some(Called { id, name, arguments, output: result_of(id, next) })
             }
-            Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
+            Part::Content(_) | Part::Reasoning(_) | Part::ToolResult { .. } => None,
         })
     })
 }
 
 fn result_of<'a>(call: &str, parts: &'a [Part]) -> Option<&'a Packed<ToolOutput>> {
     parts.iter().find_map(|part| match part {
-        Part::ToolResult { tool_use_id, output } if tool_use_id == call => Some(output),
-        Part::ToolResult { .. } | Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
+        Part::ToolResult { tool_use_id, output, .. } if tool_use_id == call => Some(output),
+        Part::ToolResult { .. } | Part::Content(_) | Part::Reasoning(_) | Part::ToolUse { .. } => None,
     })
 }
 
@@ -141,8 +178,9 @@ mod tests {
             arguments: Arguments::parse(arguments).into(),
             signature,
         };
-        let done = |output: ToolOutput| Part::ToolResult { tool_use_id: "a".into(), output: output.into() };
+        let done = |output: ToolOutput| Part::result("a", output);
         let parts = vec![
+            Part::text("hello"),
             Part::Reasoning(Box::new(thought)),
             call(r#"{"path":"x","n":1}"#, None),
             call("{broken", signed()),
@@ -151,7 +189,7 @@ mod tests {
         ];
         let message = Message { role: Role::Assistant, parts };
         let saved = concat!(
-            r#"{"role":"assistant","parts":[{"reasoning":{"text":"hm","wire":"w","model":"m","opaque":"s"}},"#,
+            r#"{"role":"assistant","parts":[{"text":"hello"},{"reasoning":{"text":"hm","wire":"w","model":"m","opaque":"s"}},"#,
             r#"{"tool_use":{"id":"a","name":"read","arguments":{"path":"x","n":1}}},"#,
             r#"{"tool_use":{"id":"a","name":"read","arguments":"{broken","signature":{"wire":"w","model":"m","opaque":"s"}}},"#,
             r#"{"tool_result":{"tool_use_id":"a","output":{"ok":true,"data":{"content":"\"y\""}}}},"#,

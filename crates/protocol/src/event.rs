@@ -13,6 +13,7 @@ use crate::check::CheckState;
 use crate::code::ErrorKind;
 use crate::command::CommandId;
 use crate::compaction::{Compacted, ContextUsage};
+use crate::content::{AttachedContent, Content};
 use crate::conversation::{Reasoning, Usage};
 use crate::mcp::McpServer;
 use crate::path_text;
@@ -120,6 +121,9 @@ pub enum Event {
         name: String,
         origin: CallOrigin,
         result: ToolOutput,
+        /// Images that came with the result.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<Content>,
         /// What it changed in files, line by line and bounded. Beside the result: no model reads it.
         #[serde(skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
@@ -217,11 +221,7 @@ pub enum Event {
         path: PathBuf,
     },
     /// Something the user mentioned, put before the prompt for the model to read.
-    Attached {
-        /// How the user named it: `@file:src/main.rs`.
-        label: String,
-        text: String,
-    },
+    Attached(AttachedContent),
     /// A word to the model that the user need not read.
     Reminded {
         text: String,
@@ -236,6 +236,9 @@ pub enum Event {
     /// Outputs of these old calls left the context: the next request has other bytes from the first of them on.
     Pruned {
         calls: Vec<String>,
+        /// Hashes of images that left it too.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        images: Vec<String>,
         bytes: u64,
     },
     /// Input of this turn was too large after all: the next request has its beginning and end only.

@@ -7,12 +7,14 @@ pub mod code;
 pub mod command;
 pub mod compaction;
 pub mod compare;
+pub mod content;
 pub mod conversation;
 pub mod display;
 pub mod editor;
 pub mod event;
 pub mod facts;
 pub mod handle;
+pub mod image;
 pub mod mcp;
 pub mod mentions;
 mod outcome;
@@ -37,6 +39,10 @@ pub use check::{CheckChoice, CheckGrant, CheckStanding, CheckState};
 pub use code::{ErrorKind, Level, ReasonCode, ToolCode};
 pub use command::{Command, CommandId, Open, Prompt, Sent, SessionPick};
 pub use compaction::{Breakdown, Compacted, Compaction, ContextUsage};
+pub use content::{
+    AttachedContent, BlobRef, Content, ContentOrigin, FileRef, ImageCost, ImageRef, IncomingImage,
+    ResourceRef,
+};
 pub use conversation::{Message, Part, Reasoning, Role, Usage};
 pub use editor::EditorFiles;
 pub use event::{
@@ -44,6 +50,7 @@ pub use event::{
     TurnSummary,
 };
 pub use handle::{EngineEnd, EngineHandle};
+pub use image::{ImageFormat, ImageInfo};
 pub use mcp::{McpServer, McpState};
 pub use packed::Packed;
 pub use policy::{

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::image::IMAGE_ENDINGS;
+
 const LONGEST_PATH: usize = 4096;
 
 /// One line, or pasted lines, as the user sent them.
@@ -70,6 +72,9 @@ pub enum MentionForm {
     Bare,
     /// `@file:path`: its absence is worth a word.
     Named,
+    /// A path without `@`, as it is typed when a picture is pasted or dragged into a terminal: only counts when there is
+    /// such an image.
+    Dropped,
 }
 
 pub fn parse(line: &str) -> Result<TypedInput, TypedInputError> {
@@ -88,7 +93,8 @@ pub fn parse(line: &str) -> Result<TypedInput, TypedInputError> {
     if let Some((name, args)) = slash(text) {
         return Ok(TypedInput::Command { name: name.to_owned(), args: args.trim().to_owned() });
     }
-    let mentions = mentions_in(text);
+    let mut mentions = mentions_in(text);
+    mentions.extend(dropped_images(text));
     match mentions.as_slice() {
         [Mention { span, what: MentionTarget::Agent(name), .. }] if *span == (0..text.len()) => {
             Ok(TypedInput::Agent(name.clone()))
@@ -149,6 +155,48 @@ pub fn may_start(before: &str) -> bool {
             c.is_whitespace() || !c.is_ascii() || matches!(c, '(' | '[' | '{' | '"' | '\'' | ',' | ';')
         }
     }
+}
+
+/// Absolute paths of images that stand in a text as terminals write them: bare, in quotes, or with blanks escaped.
+fn dropped_images(text: &str) -> Vec<Mention> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find(|c: char| !c.is_whitespace()).map(|skip| at + skip) {
+        let (path, length) = dropped_word(&text[start..]);
+        let is_absolute = path.starts_with('/') || path.starts_with("~/");
+        let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+        if is_absolute
+            && path.len() <= LONGEST_PATH
+            && ending.is_some_and(|ending| IMAGE_ENDINGS.contains(&ending.as_str()))
+        {
+            let what = MentionTarget::Path { path, form: MentionForm::Dropped };
+            found.push(Mention {
+                span: start..start + length,
+                ..Mention::new(start, start..start + length, what)
+            });
+        }
+        at = start + length;
+    }
+    found
+}
+
+/// The first word of a text as a shell would read it, and its length in the text.
+fn dropped_word(text: &str) -> (String, usize) {
+    if let Some(quote) = text.chars().next().filter(|c| matches!(c, '\'' | '"'))
+        && let Some((inside, _)) = text[1..].split_once(quote).filter(|(inside, _)| !inside.contains('\n'))
+    {
+        return (inside.to_owned(), inside.len() + 2);
+    }
+    let mut path = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            c if c.is_whitespace() => return (path, at),
+            '\\' => path.extend(chars.next().map(|(_, c)| c)),
+            c => path.push(c),
+        }
+    }
+    (path, text.len())
 }
 
 fn mention(text: &str, at: usize, end: usize) -> Option<Mention> {

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use crate::change::{FileChange, LeftBehind};
 use crate::code::ErrorKind;
 use crate::compaction::Compaction;
+use crate::content::Content;
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::path_text;
 use crate::policy::{Approval, Decision};
@@ -120,13 +121,31 @@ pub struct Message {
     /// On what the model is told of a command that the user ran with `!`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell: Option<Shell>,
+    /// On an attachment that is more than text: its words are in `text`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Content>,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,
 }
 
 impl Message {
+    /// Content that is put before a prompt.
+    pub fn attached(content: &Content, ts: Timestamp) -> Self {
+        let (text, content) = content.clone().into_record();
+        Self { content, ..Self::new(Role::System, text, ts) }
+    }
+
     pub fn new(role: Role, text: impl Into<String>, ts: Timestamp) -> Self {
-        Self { role, text: text.into(), partial: false, continues: false, hidden: false, shell: None, ts }
+        Self {
+            role,
+            text: text.into(),
+            partial: false,
+            continues: false,
+            hidden: false,
+            shell: None,
+            content: None,
+            ts,
+        }
     }
 }
 
@@ -288,6 +307,9 @@ pub struct Preset {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prune {
     pub calls: Vec<String>,
+    /// Hashes of images that left it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<String>,
     pub bytes: u64,
     #[serde(serialize_with = "stamp")]
     pub ts: Timestamp,

@@ -6,6 +6,7 @@ mod waited;
 use jiff::Timestamp;
 
 use crate::compaction::Compaction;
+use crate::content::{AttachedContent, Content};
 use crate::conversation::{Part, Role, Usage};
 use crate::event::{Event, NoticeLevel, Outcome, TurnSummary};
 use crate::policy::RequestId;
@@ -253,10 +254,9 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             let bytes = text.len();
             weighed(Event::TurnStarted { turn, prompt: text }, bytes)
         }
-        Entry::Attached { text } => {
-            let (first, bytes) = (text.lines().next().unwrap_or_default(), text.len());
-            let label = first.strip_prefix("@file:").unwrap_or(first).to_owned();
-            weighed(Event::Attached { label, text }, bytes)
+        Entry::Attached { content } => {
+            let bytes = content.text().len();
+            weighed(Event::Attached(AttachedContent::new(content)), bytes)
         }
         Entry::Reminder { text } => {
             let bytes = text.len();
@@ -293,7 +293,9 @@ fn event(entry: Entry, turn: u32) -> Option<(Event, usize)> {
             weighed(Event::Notice { level: NoticeLevel::Info, message, kept: false }, 0)
         }
         Entry::Cut(cut) => weighed(Event::InputCut { cuts: cut.cuts }, 0),
-        Entry::Pruned(prune) => weighed(Event::Pruned { calls: prune.calls, bytes: prune.bytes }, 0),
+        Entry::Pruned(prune) => {
+            weighed(Event::Pruned { calls: prune.calls, images: prune.images, bytes: prune.bytes }, 0)
+        }
         Entry::Approval(record) => weighed(
             Event::ApprovalResolved {
                 // Nobody waits for it any more.
@@ -328,10 +330,10 @@ fn kept(compaction: &Compaction, turn: u32) -> Vec<(Event, usize)> {
     let mut told = vec![(Event::Notice { level: NoticeLevel::Info, message, kept: false }, 0)];
     for message in &compaction.kept {
         let said = message.parts.iter().filter_map(|part| match (message.role, part) {
-            (Role::User, Part::Text(text)) if compaction.instructions.contains(text) => {
+            (Role::User, Part::Content(Content::Text(text))) if compaction.instructions.contains(text) => {
                 Some(Event::TurnStarted { turn, prompt: text.clone() })
             }
-            (Role::Assistant, Part::Text(text)) => {
+            (Role::Assistant, Part::Content(Content::Text(text))) => {
                 Some(Event::AssistantFinal { text: text.clone(), partial: false, continues: false })
             }
             // A reminder's or an attachment's words are for the model; calls are in the file.
@@ -356,6 +358,7 @@ fn finished(call: Option<ToolUse>, result: ToolResult) -> (Event, usize) {
         name: call.map_or_else(|| "tool".to_owned(), |call| call.name),
         origin: result.origin.into(),
         result: result.output,
+        content: result.content,
         diff: result.diff,
         duration_ms: result.duration_ms.unwrap_or_default(),
         reads: result.reads,

@@ -15,17 +15,18 @@ use crate::change::FileChange;
 use crate::check::CheckHistory;
 use crate::code::ToolCode;
 use crate::compaction::Compaction;
+use crate::content::{Content, ImageCost};
 use crate::conversation::{Message, Part, Role, Usage};
 use crate::policy::{Approval, Decision, GrantScope, Granting};
 use crate::record::{self, Record, ToolUseOrigin};
 use crate::todo::Todo;
 use crate::tool::{Arguments, ToolError, ToolOutput};
 
-pub use compacted::pruned_output;
+pub use compacted::{pruned_image, pruned_output};
 pub use entry::{Entries, Entry, Place};
 use history::History;
 pub use history::OpenInput;
-pub use size::{ContextSize, of_output, of_value, weight};
+pub use size::{ContextSize, of_output, of_value};
 pub use turns::Turns;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,12 +106,12 @@ impl Transcript {
                 self.model = meta.model;
             }
             Entry::Prompt { text } => self.apply_prompt(text),
-            Entry::Reminder { text } => self.hear(Role::User, text),
-            Entry::Attached { text } => self.hear(Role::System, text),
+            Entry::Reminder { text } => self.hear(Role::User, Part::text(text)),
+            Entry::Attached { content } => self.hear(Role::System, Part::Content(content)),
             Entry::Said { text, continues: true, .. } => self.go_on(text),
             Entry::Said { text, .. } | Entry::Ran { text, .. } => {
                 if !text.is_empty() {
-                    self.push_answer(Part::Text(text));
+                    self.push_answer(Part::text(text));
                 }
             }
             Entry::Thought(reasoning) => self.push_answer(Part::Reasoning(Box::new(reasoning))),
@@ -121,7 +122,7 @@ impl Transcript {
             },
             Entry::Result { result, .. } => {
                 if result.origin == ToolUseOrigin::Model {
-                    self.apply_result(result.tool_use_id, result.output);
+                    self.apply_result(result.tool_use_id, result.output, result.content);
                 }
             }
             Entry::Model(model) => {
@@ -155,7 +156,7 @@ impl Transcript {
                 self.size.report(usage);
             }
             Entry::Compacted(compaction) => self.apply_compaction(compaction),
-            Entry::Pruned(prune) => self.apply_prune(&prune.calls),
+            Entry::Pruned(prune) => self.apply_prune(&prune),
             Entry::Cut(cut) => self.apply_cut(cut.cuts),
             Entry::Asked(asked) => self.asked = (!asked.withdrawn).then_some(asked.tool_use_id),
             Entry::Approval(approval) => {
@@ -184,9 +185,17 @@ impl Transcript {
 
     /// Messages came or went other than by being said: count them anew.
     fn remeasure(&mut self) {
-        let learnt = self.size.learnt;
-        self.size = ContextSize::of(&self.messages, self.compaction.is_some());
+        let ContextSize { learnt, image_cost, .. } = self.size;
+        self.size = ContextSize::of(&self.messages, self.compaction.is_some(), image_cost);
         self.size.learnt = learnt;
+    }
+
+    /// Images count from now on as the wire of the model in use counts them.
+    pub fn set_image_cost(&mut self, image_cost: ImageCost) {
+        if self.size.image_cost != image_cost {
+            self.size.image_cost = image_cost;
+            self.remeasure();
+        }
     }
 
     /// Results for calls that were cut off: never run again, but the model must be told. The records are
@@ -208,13 +217,12 @@ impl Transcript {
         if self.first_prompt.is_none() {
             self.first_prompt = Some(text.clone());
         }
-        self.hear(Role::User, text);
+        self.hear(Role::User, Part::text(text));
         self.mark_prompt();
     }
 
     /// Something is said to the model.
-    fn hear(&mut self, role: Role, text: String) {
-        let part = Part::Text(text);
+    fn hear(&mut self, role: Role, part: Part) {
         self.size.add(role, &part);
         match self.messages.last_mut() {
             // Two prompts in a row happen after an error; wires want roles to alternate.
@@ -227,7 +235,7 @@ impl Transcript {
     fn answer_open_calls(&mut self) {
         let never_ran: Vec<bool> = (0..self.open_calls.len()).map(|at| self.never_ran(at)).collect();
         for (id, never_ran) in std::mem::take(&mut self.open_calls).into_iter().zip(never_ran) {
-            self.place_result(id, cut_off(never_ran));
+            self.place_result(id, cut_off(never_ran), Vec::new());
         }
     }
 
@@ -251,16 +259,16 @@ impl Transcript {
         self.open_calls.push(open);
     }
 
-    fn apply_result(&mut self, id: String, output: ToolOutput) {
+    fn apply_result(&mut self, id: String, output: ToolOutput, content: Vec<Content>) {
         // A result nobody asked for (a damaged file) would make the whole context invalid.
         if let Some(at) = self.open_calls.iter().position(|open| *open == id) {
             self.open_calls.remove(at);
-            self.place_result(id, output);
+            self.place_result(id, output, content);
         }
     }
 
     /// Puts a result into the message after the calls, in the order of the calls.
-    fn place_result(&mut self, id: String, output: ToolOutput) {
+    fn place_result(&mut self, id: String, output: ToolOutput, content: Vec<Content>) {
         let Some(at) = self.messages.iter().rposition(|m| m.role == Role::Assistant) else { return };
         if at + 1 == self.messages.len() {
             self.begin(Message { role: Role::User, parts: Vec::with_capacity(1) });
@@ -273,10 +281,10 @@ impl Transcript {
         let mine = rank(&id);
         let later = |part: &Part| match part {
             Part::ToolResult { tool_use_id, .. } => rank(tool_use_id) > mine,
-            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => true,
+            Part::Content(_) | Part::Reasoning(_) | Part::ToolUse { .. } => true,
         };
         let before = results.parts.iter().position(later).unwrap_or(results.parts.len());
-        let part = Part::ToolResult { tool_use_id: id, output: output.into() };
+        let part = Part::ToolResult { tool_use_id: id, output: output.into(), content: content.into() };
         self.size.add(Role::User, &part);
         results.parts.insert(before, part);
     }
@@ -304,13 +312,13 @@ impl Transcript {
             answer.parts.iter_mut().rev().find(|part| !matches!(part, Part::Reasoning(_)))
         });
         match said {
-            Some(Part::Text(text)) => {
+            Some(Part::Content(Content::Text(text))) => {
                 self.size.go_on(more.len());
                 text.push_str(&more);
             }
-            Some(Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. }) | None => {
+            Some(_) | None => {
                 if !more.is_empty() {
-                    self.push_answer(Part::Text(more));
+                    self.push_answer(Part::text(more));
                 }
             }
         }

@@ -68,7 +68,7 @@ impl Tool for BashTool {
         let preview = Preview::Command { command: command.clone() };
         let (shell, workspace) = (Arc::clone(&cx.shell), Arc::clone(&cx.workspace));
         let run = move |run: ToolRunContext| {
-            let ToolRunContext { id, cancel, progress, beside } = run;
+            let ToolRunContext { id, cancel, progress, beside, .. } = run;
             let options = RunOptions { id, cwd, timeout, cancel, progress: Some(progress) };
             async move {
                 if !workspace.is_in_place() {

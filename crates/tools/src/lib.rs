@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::record::Beside;
-use zdx_protocol::{Action, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
-use zdx_workspace::Workspace;
+use zdx_protocol::{Action, Content, ImageRef, Preview, ToolCode, ToolError, ToolOutput, ToolSpec};
+use zdx_workspace::{ContentStore, Workspace};
 
 mod bash;
 mod change;
@@ -81,6 +81,8 @@ pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     pub shell: Arc<Shell>,
     pub todos: Arc<TodoList>,
+    /// Keeps the images that results carry.
+    pub content: Arc<ContentStore>,
     /// `tool_timeout_secs`; none means no limit.
     pub timeout: Option<Duration>,
 }
@@ -94,6 +96,22 @@ pub struct ToolRunContext {
     /// Output as it comes, for the screen. Never waited for: a full queue drops chunks.
     pub progress: mpsc::Sender<String>,
     pub beside: BesideResult,
+    pub images: ResultImages,
+}
+
+/// Images that a call adds to its result, for the model.
+#[derive(Clone, Default)]
+pub struct ResultImages(Arc<Mutex<Vec<ImageRef>>>);
+
+impl ResultImages {
+    pub fn add(&self, image: ImageRef) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(image);
+    }
+
+    pub fn take(&self) -> Vec<Content> {
+        let images = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        images.into_iter().map(|image| Content::Image(Box::new(image))).collect()
+    }
 }
 
 /// Where a call leaves what people are told of it besides its result.

@@ -1,4 +1,4 @@
-//! `read`: a file, or some lines of it.
+//! `read`: a file, or some lines of it, or an image.
 //! Reads little more than it shows: what lies before the first line asked for, and the rest of a file that is no large one, so
 //! that it is known what the model has seen.
 
@@ -9,10 +9,12 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::facts::READ;
-use zdx_protocol::{Action, Target, ToolCode, ToolError, ToolOutput, ToolSpec, path_text};
+use zdx_protocol::{
+    Action, ContentOrigin, ImageRef, Target, ToolCode, ToolError, ToolOutput, ToolSpec, path_text,
+};
 
 use super::input::{ToolInput, invalid};
-use super::{PreparedCall, Tool, ToolContext, ToolRunContext};
+use super::{PreparedCall, ResultImages, Tool, ToolContext, ToolRunContext};
 use zdx_workspace::HashingReader;
 use zdx_workspace::text::{InvalidUtf8, LIMIT, before_cut, decode, first, is_utf16};
 use zdx_workspace::workspace::{FileError, OpenedFile, near_names};
@@ -73,8 +75,8 @@ async fn run_read(cx: ToolContext, run: ToolRunContext, target: Target, lines: L
     let timeout = cx.timeout;
     let stop = run.cancel.child_token();
     let _stops_the_thread = stop.clone().drop_guard();
-    let path = target.path.display().to_string();
-    let reading = tokio::task::spawn_blocking(move || read(&cx, &target, lines, &stop));
+    let (path, images) = (target.path.display().to_string(), run.images.clone());
+    let reading = tokio::task::spawn_blocking(move || read(&cx, &target, lines, &images, &stop));
     tokio::select! {
         done = reading => match done {
             Ok(result) => result.into(),
@@ -92,16 +94,35 @@ fn read(
     cx: &ToolContext,
     target: &Target,
     lines: LineRange,
+    images: &ResultImages,
     stop: &CancellationToken,
 ) -> Result<Value, ToolError> {
     let OpenedFile { file, size } =
         cx.workspace.open_file(target).map_err(|error| not_opened(error, target))?;
+    let name = target.path.display().to_string();
+    if let Some(image) = cx.content.add_image_file(&file, size, &name, ContentOrigin::Tool) {
+        let image = image.map_err(|error| ToolError::new(ToolCode::ReadError, format!("{name}: {error}")))?;
+        let data = describe_image(target, &image);
+        images.add(image);
+        return Ok(data);
+    }
     let mut file = HashingReader::new(file, size);
     let slice = FileSlice::read(&mut file, lines, stop)
         .map_err(|source| FileError::Io { path: target.path.clone(), source })?;
     let data = slice.describe(target, size, lines)?;
     cx.workspace.ledger().note_seen(&target.path, file.version());
     Ok(data)
+}
+
+fn describe_image(target: &Target, image: &ImageRef) -> Value {
+    json!({
+        "path": path_text::encode(&target.path),
+        "media_type": image.blob.media_type,
+        "width": image.width,
+        "height": image.height,
+        "bytes": image.blob.bytes,
+        "note": "the image comes with this result",
+    })
 }
 
 fn not_opened(error: FileError, target: &Target) -> ToolError {

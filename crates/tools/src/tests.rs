@@ -35,7 +35,13 @@ impl Desk {
         });
         let workspace = Arc::new(Workspace::open(dir.path()).unwrap());
         let timeout = Some(Duration::from_secs(30));
-        let cx = ToolContext { workspace, shell: Arc::new(shell), todos: Arc::default(), timeout };
+        let cx = ToolContext {
+            workspace,
+            shell: Arc::new(shell),
+            todos: Arc::default(),
+            content: Arc::default(),
+            timeout,
+        };
         Self { dir, registry: ToolRegistry::standard(), cx }
     }
 
@@ -91,6 +97,7 @@ fn run(prepared: PreparedCall) -> ToolOutput {
         cancel: CancellationToken::new(),
         progress,
         beside: Default::default(),
+        images: Default::default(),
     };
     runtime.block_on((prepared.run)(cx))
 }

@@ -3,6 +3,7 @@
 
 mod blob_store;
 mod checkpoints;
+mod content_store;
 mod content_version;
 mod file_ledger;
 pub mod ignore_files;
@@ -19,6 +20,7 @@ pub use checkpoints::OnIntent;
 pub use checkpoints::{
     ChangeIntent, ChangeRecorder, CheckpointDraft, Checkpoints, ContentBefore, FileBefore, KEPT, MadeChange,
 };
+pub use content_store::{ContentStore, ImageRefused};
 pub use content_version::{ContentHash, ContentVersion, HashingReader};
 pub use file_ledger::{FileLedger, SeenVersions};
 pub use workspace::Workspace;

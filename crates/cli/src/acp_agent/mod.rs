@@ -150,7 +150,7 @@ impl Agent {
             "protocolVersion": PROTOCOL,
             "agentCapabilities": {
                 "loadSession": self.shared.settings.save,
-                "promptCapabilities": {"image": false, "audio": false, "embeddedContext": true},
+                "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
                 "mcpCapabilities": {"http": false, "sse": false},
                 "sessionCapabilities": sessions,
             },

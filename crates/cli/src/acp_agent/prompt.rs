@@ -3,10 +3,12 @@
 
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use zdx_acp::RpcError;
 use zdx_protocol::slash::{self, Line, LocalAction, SlashAction};
-use zdx_protocol::{Command, Prompt, Query};
+use zdx_protocol::{Command, IncomingImage, Prompt, Query};
 
 /// What a prompt asks for.
 #[derive(Debug, PartialEq)]
@@ -39,14 +41,15 @@ pub const OFFERED: [&str; 17] = [
 
 pub fn read(blocks: &Value, root: &Path) -> Result<Meant, RpcError> {
     let Value::Array(blocks) = blocks else { return Err(RpcError::invalid_params("`prompt` is no array")) };
-    let (mut typed, mut data) = (String::new(), String::new());
+    let (mut typed, mut data, mut images) = (String::new(), String::new(), Vec::new());
     for block in blocks {
         match block["type"].as_str() {
             Some("text") => typed.push_str(super::params::text(block, "text")?),
             Some("resource_link") => link(block, root, &mut typed)?,
             Some("resource") => embedded(&block["resource"], &mut data)?,
-            Some(kind @ ("image" | "audio")) => {
-                let why = format!("{kind} content cannot be used: it is not among the prompt capabilities");
+            Some("image") => images.push(image(block)?),
+            Some("audio") => {
+                let why = "audio content cannot be used: it is not among the prompt capabilities";
                 return Err(RpcError::invalid_params(why));
             }
             Some(_) | None => {
@@ -54,16 +57,25 @@ pub fn read(blocks: &Value, root: &Path) -> Result<Meant, RpcError> {
             }
         }
     }
-    if typed.trim().is_empty() && data.is_empty() {
+    if typed.trim().is_empty() && data.is_empty() && images.is_empty() {
         return Err(RpcError::invalid_params("there is nothing in `prompt`"));
     }
     Ok(match slash::parse(&typed) {
         Line::Slash(action) => own(action),
         Line::Misused(why) => Meant::Say(why),
         Line::Empty | Line::Prompt(_) | Line::Shell(_) | Line::NoCommand | Line::Custom { .. } => {
-            Meant::Do(Command::Prompt(Prompt::with_data(&typed, &data)))
+            Meant::Do(Command::Prompt(Prompt { images, ..Prompt::with_data(&typed, &data) }))
         }
     })
+}
+
+/// Format and size are the engine's to judge.
+fn image(block: &Value) -> Result<IncomingImage, RpcError> {
+    let data = super::params::text(block, "data")?;
+    let bytes = STANDARD.decode(data.trim()).ok().filter(|bytes| !bytes.is_empty());
+    let bytes = bytes.ok_or_else(|| RpcError::invalid_params("`data` of an image is no base64"))?;
+    let file = block["uri"].as_str().and_then(|uri| uri.rsplit('/').next()).filter(|name| !name.is_empty());
+    Ok(IncomingImage { name: file.unwrap_or("image").to_owned(), bytes: bytes.into() })
 }
 
 fn own(action: SlashAction) -> Meant {
@@ -204,6 +216,16 @@ mod tests {
     }
 
     #[test]
+    fn an_image_comes_along_with_the_prompt_or_alone() {
+        let image =
+            json!({"type": "image", "data": "QUFB", "mimeType": "image/png", "uri": "file:///w/shot.png"});
+        let prompt = typed(json!([{"type": "text", "text": "why?"}, image]));
+        let expected = IncomingImage { name: "shot.png".into(), bytes: (*b"AAA").into() };
+        assert_eq!((prompt.typed(), prompt.images), ("why?", vec![expected]));
+        assert_eq!(typed(json!([image])).images.len(), 1);
+    }
+
+    #[test]
     fn our_commands_are_carried_out_and_others_are_prompts() {
         let meant = |text: &str| read(&json!([{"type": "text", "text": text}]), Path::new("/w")).unwrap();
         assert_eq!(meant("/compact"), Meant::Do(Command::Compact));
@@ -225,6 +247,8 @@ mod tests {
             json!([{"type": "text", "text": " "}]),
             json!([{"type": "text"}]),
             json!([{"type": "image", "data": "", "mimeType": "image/png"}]),
+            json!([{"type": "image", "data": "?!", "mimeType": "image/png"}]),
+            json!([{"type": "audio", "data": "QUFB", "mimeType": "audio/wav"}]),
             json!([{"type": "resource", "resource": {"uri": "x", "blob": "AA=="}}]),
             json!([{"type": "smell"}]),
         ] {

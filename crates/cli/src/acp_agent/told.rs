@@ -96,8 +96,8 @@ impl Told {
                 update(message(&format!("{before}{}", labels::check_told(state))))
             }
             Event::Compacted(compacted) => notice(NoticeLevel::Info, context::compacted(&compacted.0)),
-            Event::Pruned { calls, bytes } if when == When::Now => {
-                notice(NoticeLevel::Info, context::pruned(calls.len(), *bytes))
+            Event::Pruned { calls, images, bytes } if when == When::Now => {
+                notice(NoticeLevel::Info, context::pruned(calls.len(), images.len(), *bytes))
             }
             Event::InputCut { cuts } if when == When::Now => notice(NoticeLevel::Warning, context::cut(cuts)),
             Event::Checked(checked) if checked.result != CheckResult::GivenUp => {
@@ -138,7 +138,7 @@ impl Told {
             | Event::ToolsChanged { .. }
             | Event::TrustResolved { .. }
             | Event::Replayed { .. }
-            | Event::Attached { .. }
+            | Event::Attached(_)
             | Event::Reminded { .. }
             | Event::UsageReported(_)
             | Event::Interrupted

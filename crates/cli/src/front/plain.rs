@@ -9,7 +9,9 @@ use std::time::Instant;
 use zdx_protocol::display::approval::{folder_added, grant_words};
 use zdx_protocol::display::{Colours, Sanitizer, context, labels, plain, typed_command};
 use zdx_protocol::facts::BASH;
-use zdx_protocol::{CallOrigin, CheckResult, Event, NoticeLevel, ToolCode, ToolOutput, TurnSummary};
+use zdx_protocol::{
+    AttachedContent, CallOrigin, CheckResult, Event, NoticeLevel, ToolCode, ToolOutput, TurnSummary,
+};
 use zdx_tui::plain::{Lines, Words};
 
 use super::activity::Activity;
@@ -128,10 +130,12 @@ impl Plain {
             }
             Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
             Event::InputCut { cuts } => self.status(&context::cut(cuts), page),
-            Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
+            Event::Pruned { calls, images, bytes } => {
+                self.status(&context::pruned(calls.len(), images.len(), *bytes), page);
+            }
             Event::RemoteSession { agent, .. } => self.status(&format!("answered by {agent}"), page),
             Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
-            Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
+            Event::Attached(AttachedContent { label, .. }) => self.status(&format!("attached {label}"), page),
             // Nobody's list yet; /todo shows it.
             Event::TodosChanged { draft: true, .. } => {}
             Event::TodosChanged { items, draft: false } => {
@@ -276,7 +280,7 @@ impl Plain {
             Event::Interrupted => self.status("interrupted", page),
             Event::Error { message, .. } => self.status(&format!("error: {message}"), page),
             Event::Notice { message, .. } => self.status(message, page),
-            Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
+            Event::Attached(AttachedContent { label, .. }) => self.status(&format!("attached {label}"), page),
             _ => {}
         }
     }

@@ -36,6 +36,8 @@ pub struct Config {
     /// None: a turn may take as many steps as it likes.
     #[serde(default, deserialize_with = "zero_is_none")]
     pub max_steps: Option<u32>,
+    /// Largest image that is taken in.
+    pub max_image_bytes: u64,
     pub retries: u32,
     #[serde(deserialize_with = "timeouts")]
     pub timeouts: Timeouts,
@@ -98,6 +100,8 @@ pub enum SystemPrompt {
 pub struct ModelEntry {
     pub context_limit: Option<u64>,
     pub max_tokens: Option<u32>,
+    /// The model takes images.
+    pub images: Option<bool>,
 }
 
 /// One layer's `permission` table, for policy to read.

@@ -11,7 +11,7 @@ use zdx_protocol::display::labels;
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::facts::{self, Touches};
 use zdx_protocol::transcript::pruned_output;
-use zdx_protocol::{Message, Part, Role, ToolOutput, path_text};
+use zdx_protocol::{Content, Message, Part, Role, ToolOutput, path_text};
 use zdx_tools::patch_format::paths;
 
 /// Width of the line that stands for a call or its outcome.
@@ -140,8 +140,9 @@ impl CallActivity {
 fn attached(messages: &[Message]) -> impl Iterator<Item = String> {
     let told = messages.iter().filter(|message| message.role == Role::System);
     told.flat_map(|message| &message.parts).filter_map(|part| match part {
-        Part::Text(text) => Some(text.lines().next()?.strip_prefix("@file:")?.to_owned()),
-        Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
+        Part::Content(Content::File(file)) => Some(file.name.clone()),
+        Part::Content(Content::Image(image)) => Some(image.name.clone()),
+        Part::Content(_) | Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
     })
 }
 

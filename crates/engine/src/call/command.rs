@@ -122,7 +122,7 @@ pub(crate) async fn run_gated(wanted: Wanted<'_>, io: &TurnIo) -> Result<(Comman
     if let Ok((output, _)) = &result {
         beside.set(|beside| beside.order = output.order());
     }
-    let finish = Finish { output, diff: None, took, reads: None, beside: beside.take() };
+    let finish = Finish { output, content: Vec::new(), diff: None, took, reads: None, beside: beside.take() };
     life::finished(&call, by, finish, io).await;
     result
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use zdx_protocol::display::diff::{CUT, first_changed_line};
 use zdx_protocol::record::{Beside, millis};
 use zdx_protocol::{
-    Action, CallKind, CallOrigin, Event, NoticeLevel, Preview, ToolCall, ToolError, ToolOutput,
+    Action, CallKind, CallOrigin, Content, Event, NoticeLevel, Preview, ToolCall, ToolError, ToolOutput,
 };
 
 use crate::call::TurnIo;
@@ -17,6 +17,8 @@ const DIFF_LIMIT: usize = 32 << 10;
 /// How a call ended.
 pub(crate) struct Finish {
     pub output: ToolOutput,
+    /// Images that came with it.
+    pub content: Vec<Content>,
     /// What it was to change in files; of one that failed it is not told.
     pub diff: Option<String>,
     pub took: Duration,
@@ -30,7 +32,7 @@ impl Finish {
     /// Of one that was not run.
     pub(crate) fn nothing(error: ToolError) -> Self {
         let output = ToolOutput::Err(error);
-        Self { output, diff: None, took: Duration::ZERO, reads: None, beside: None }
+        Self { output, content: Vec::new(), diff: None, took: Duration::ZERO, reads: None, beside: None }
     }
 }
 
@@ -79,13 +81,14 @@ pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish
     if let Some(trouble) = trouble {
         io.session.events.notice(NoticeLevel::Warning, trouble).await;
     }
-    let Finish { output, diff, took, reads, beside } = finish;
+    let Finish { output, content, diff, took, reads, beside } = finish;
     let diff = diff.filter(|_| output.is_ok()).map(bounded);
     let event = Event::ToolFinished {
         id: call.id.clone(),
         name: call.name.clone(),
         origin,
         result: output,
+        content,
         diff,
         duration_ms: millis(took),
         reads,

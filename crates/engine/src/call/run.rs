@@ -18,7 +18,7 @@ use super::approve::{Gate, Proposed, gate};
 use super::life::{self, Finish, Start};
 use crate::call::TurnIo;
 use crate::secrets;
-use zdx_tools::{BesideResult, PreparedCall, ToolRunContext};
+use zdx_tools::{BesideResult, PreparedCall, ResultImages, ToolRunContext};
 
 /// Tools clean up on cancel by themselves; one that does not is left behind after this long.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
@@ -115,19 +115,21 @@ pub(crate) async fn run(
     life::started(&call, CallOrigin::Model, Start { action, preview, line: *line }, io).await;
     let diff = action.diff(preview).map(str::to_owned);
     let (chunks_in, chunks) = mpsc::channel(PROGRESS_QUEUE);
-    let beside = BesideResult::default();
+    let (beside, images) = (BesideResult::default(), ResultImages::default());
     let context = ToolRunContext {
         id: call.id.clone(),
         cancel: io.cancel.clone(),
         progress: chunks_in,
         beside: beside.clone(),
+        images: images.clone(),
     };
     // An agent's calls may be asked about: the time of an answer is not the task's.
     let clock = matches!(prepared.action, Action::Task { .. }).then(|| io.session.policy.approvals.clock());
     let running = guarded((prepared.run)(context), io.cancel.clone());
     let ended = running.map(move |(output, took)| {
         let took = clock.map_or(took, |clock| Duration::from_millis(clock.ms()));
-        Finish { output, diff, took, reads, beside: beside.take() }
+        let content = if output.is_ok() { images.take() } else { Vec::new() };
+        Finish { output, content, diff, took, reads, beside: beside.take() }
     });
     (ended, chunks_of(call.id, chunks))
 }

@@ -77,12 +77,10 @@ fn kept_before(text: &str, folder: Option<&SpillFolder>) -> Option<PathBuf> {
 /// What has to be cut of the input that nothing has answered yet, so that it takes at most so many bytes.
 pub(crate) fn plan(transcript: &Transcript, room: usize, folder: Option<&SpillFolder>) -> Vec<InputCut> {
     let Some(open) = transcript.open_input() else { return Vec::new() };
-    let text_at =
-        |(message, part): (usize, usize)| match transcript.messages().get(message)?.parts.get(part)? {
-            Part::Text(text) => Some(text.as_str()),
-            Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
-        };
-    let texts: Vec<_> = open.texts.iter().filter_map(|at| Some((*at, text_at(*at)?))).collect();
+    let text_at = |(message, part): (usize, usize)| {
+        transcript.messages().get(message)?.parts.get(part).and_then(Part::as_text)
+    };
+    let texts: Vec<_> = open.content.iter().filter_map(|at| Some((*at, text_at(*at)?))).collect();
     let lengths: Vec<usize> = texts.iter().map(|(_, text)| text.len()).collect();
     if lengths.iter().sum::<usize>() <= room {
         return Vec::new();

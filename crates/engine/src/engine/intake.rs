@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use zdx_protocol::display::format::{count, size as bytes};
-use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt};
+use zdx_protocol::{
+    AttachedContent, Content, ContentOrigin, ErrorKind, Event, IncomingImage, NoticeLevel, Outcome, Prompt,
+};
 
 use super::Engine;
 use crate::context::input::{self, Fitted, Keep};
@@ -59,7 +61,7 @@ impl Engine {
     pub(crate) async fn take_in(&mut self, prompt: Prompt) -> Work {
         let input = match mentions::parse(prompt.typed()) {
             // Whoever filled the pipe need not be who runs zdx: what came in that way is no command of his.
-            Ok(TypedInput::Empty) if !prompt.data().is_empty() => {
+            Ok(TypedInput::Empty) if !prompt.data().is_empty() || !prompt.images.is_empty() => {
                 TypedInput::Prompt { text: String::new(), mentions: Vec::new() }
             }
             Ok(input) => input,
@@ -105,7 +107,7 @@ impl Engine {
         for mention in mentions {
             let named = match &mention.what {
                 MentionTarget::Path { path, form: MentionForm::Bare } => servers.mentioned(path),
-                MentionTarget::Path { form: MentionForm::Named, .. }
+                MentionTarget::Path { form: MentionForm::Named | MentionForm::Dropped, .. }
                 | MentionTarget::Link(_)
                 | MentionTarget::Agent(_) => None,
             };
@@ -146,7 +148,7 @@ impl Engine {
         {
             self.complain(why).await;
         }
-        let data = Prompt::with_data("", prompt.data());
+        let data = Prompt { images: prompt.images.clone(), ..Prompt::with_data("", prompt.data()) };
         let data = self.bring_in(&expanded.mentions(), data).await;
         Work::Slash { expanded, data: data.text }
     }
@@ -157,7 +159,8 @@ impl Engine {
         let attached = match mentions.is_empty() {
             true => Attached::default(),
             false => {
-                let work = tokio::task::spawn_blocking(move || attach(&mentions, &workspace));
+                let images = Arc::clone(&self.session.state.tools.content);
+                let work = tokio::task::spawn_blocking(move || attach(&mentions, &workspace, &images));
                 work.await.unwrap_or_default()
             }
         };
@@ -167,11 +170,31 @@ impl Engine {
         if let Some(agent) = &attached.agent {
             self.work_as(agent).await;
         }
+        let incoming = self.keep_images(&prompt.images).await;
         let (prompt, attachments) = self.fitted(prompt, attached.attachments).await;
-        for Attachment { label, text, .. } in attachments {
-            self.session.events.emit(Event::Attached { label, text }).await;
+        for content in attachments.into_iter().map(|attachment| attachment.content).chain(incoming) {
+            self.session.events.emit(Event::Attached(AttachedContent::new(content))).await;
         }
         prompt
+    }
+
+    /// Takes in the images that came with a prompt; those that cannot be used are told and left out.
+    async fn keep_images(&self, images: &[IncomingImage]) -> Vec<Content> {
+        let mut kept = Vec::new();
+        for IncomingImage { name, bytes } in images.iter().cloned() {
+            let (store, label) = (Arc::clone(&self.session.state.tools.content), name.clone());
+            let work =
+                tokio::task::spawn_blocking(move || store.add_image(&bytes, &name, ContentOrigin::Client));
+            match work.await {
+                Ok(Ok(image)) => kept.push(Content::Image(Box::new(image))),
+                Ok(Err(error)) => {
+                    let message = format!("{label}: not attached: {error}");
+                    self.session.events.notice(NoticeLevel::Warning, message).await;
+                }
+                Err(_) => {}
+            }
+        }
+        kept
     }
 
     /// What is too long for the model to keep is cut, fairly and with a word.
@@ -180,7 +203,7 @@ impl Engine {
             let transcript = self.session.events.transcript();
             (transcript.size(), transcript.turns + 1)
         };
-        let files = attachments.iter().map(|attachment| attachment.text.len());
+        let files = attachments.iter().map(|attachment| attachment.content.as_text().map_or(0, str::len));
         let lengths: Vec<usize> =
             [prompt.typed().len(), prompt.data().len()].into_iter().chain(files).collect();
         let room = self.backend.info().context.input_bytes(size).unwrap_or(usize::MAX);
@@ -191,8 +214,10 @@ impl Engine {
         let cut = Cut { most, turn };
         let typed = self.cut(prompt.typed(), "the prompt", None, cut).await;
         let data = self.cut(prompt.data(), "what came on stdin", None, cut).await;
-        for Attachment { label, text, path } in &mut attachments {
-            *text = self.cut(text, &format!("@{label}"), Some(path), cut).await;
+        for Attachment { label, content, path } in &mut attachments {
+            if let Some(text) = content.text_mut() {
+                *text = self.cut(text, &format!("@{label}"), Some(path), cut).await;
+            }
         }
         (Prompt::with_data(&typed, &data), attachments)
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt};
+use zdx_protocol::{AttachedContent, ErrorKind, Event, NoticeLevel, Outcome, Prompt};
 
 use crate::call::TurnIo;
 use zdx_mcp::{RequestedPrompt, ServerTask, read_resource};
@@ -12,14 +12,15 @@ use zdx_mcp::{RequestedPrompt, ServerTask, read_resource};
 pub(super) async fn attach(resources: Vec<(Arc<ServerTask>, String)>, io: &TurnIo) -> bool {
     for (server, uri) in resources {
         let label = format!("{}:{uri}", server.id);
-        match read_resource(&server, &uri, &io.cancel).await {
+        match read_resource(&server, &uri, &io.session.state.tools.content, &io.cancel).await {
             None => {
                 io.session.events.emit(Event::Interrupted).await;
                 return false;
             }
-            Some(Ok(content)) => {
-                let text = format!("@{label}\n{content}");
-                io.session.events.emit(Event::Attached { label, text }).await;
+            Some(Ok(read)) => {
+                for content in read {
+                    io.session.events.emit(Event::Attached(AttachedContent::new(content))).await;
+                }
             }
             Some(Err(why)) => {
                 io.session

@@ -43,7 +43,7 @@ impl Engine {
         let recorded = last.map(|last| match checked {
             true => RepeatableTurn::Check,
             // The prompt of another run may have come through a pipe, so nothing in it triggers a command.
-            false => RepeatableTurn::Prompt(Prompt { text: last.prompt, typed: 0 }),
+            false => RepeatableTurn::Prompt(Prompt { text: last.prompt, ..Prompt::default() }),
         });
         let turn = known.or(recorded).ok_or(if turns == 0 {
             RevertError::NoTurn

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zdx_models::{Client, ModelError, ModelEvent, ModelRequest};
+use zdx_models::{Client, ModelError, ModelEvent, ModelRequest, RequestImages};
 use zdx_protocol::{Message, Role};
 
 use crate::acp::PREFIX;
@@ -51,6 +51,7 @@ impl Asker {
             model: &chosen.endpoint.model,
             system,
             messages: &messages,
+            images: RequestImages::none(),
             tools: &[],
             max_tokens: self.config.max_tokens.min(MAX_TOKENS),
             temperature: self.config.temperature,

@@ -87,7 +87,9 @@ pub(crate) fn recall(transcript: &Transcript, workspace: &Workspace) {
     let parts = transcript.messages().iter().rev().flat_map(|message| message.parts.iter().rev());
     for part in parts {
         match part {
-            Part::ToolResult { tool_use_id, output } => drop(results.insert(tool_use_id.as_str(), output)),
+            Part::ToolResult { tool_use_id, output, .. } => {
+                results.insert(tool_use_id.as_str(), output);
+            }
             Part::ToolUse { id, name, .. } if READ.is(name) && read.len() < RECALLED => {
                 let shown = results.remove(id.as_str()).map(Packed::<ToolOutput>::unpack);
                 // The last look at a file is the one that counts.
@@ -98,7 +100,7 @@ pub(crate) fn recall(transcript: &Transcript, workspace: &Workspace) {
                     ledger.note_possibly_seen(path, version);
                 }
             }
-            Part::ToolUse { .. } | Part::Text(_) | Part::Reasoning(_) => {}
+            Part::ToolUse { .. } | Part::Content(_) | Part::Reasoning(_) => {}
         }
     }
 }

@@ -162,10 +162,10 @@ fn a_mask_counts_as_shown_wherever_a_model_was_told_it() {
     for (role, part, expected) in [
         (user, result(ToolOutput::Ok(json!({"content": masked}))), true),
         (user, result(ToolOutput::Err(ToolError::new("c".into(), masked))), true),
-        (user, Part::Text(masked.into()), true),
-        (zdx_protocol::Role::System, Part::Text(masked.into()), true),
-        (assistant, Part::Text(masked.into()), false),
-        (user, Part::Text("KEY=x".into()), false),
+        (user, Part::text(masked), true),
+        (zdx_protocol::Role::System, Part::text(masked), true),
+        (assistant, Part::text(masked), false),
+        (user, Part::text("KEY=x"), false),
     ] {
         assert_eq!(
             showed_mask(&[Message { role, parts: vec![part.clone()] }]),

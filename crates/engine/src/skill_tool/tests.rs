@@ -46,6 +46,7 @@ impl Desk {
             workspace: Arc::new(Workspace::open(&root).unwrap()),
             shell: Arc::new(Shell::new(settings)),
             todos: Arc::default(),
+            content: Arc::default(),
             timeout: None,
         };
         Self { _dir: dir, home, skills, cx }
@@ -69,6 +70,7 @@ fn run(prepared: PreparedCall) -> ToolOutput {
         cancel,
         progress,
         beside: Default::default(),
+        images: Default::default(),
     }))
 }
 

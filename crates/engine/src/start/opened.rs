@@ -1,6 +1,7 @@
 //! A session's log and what it already holds, new or resumed, with what there is to say about it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use zdx_guard::{PolicyContext, is_covered};
@@ -16,7 +17,7 @@ use crate::session_policy::LentFolders;
 use crate::setup::Setup;
 use zdx_config::library::SkillLibrary;
 use zdx_store::{SessionId, SessionLog, SessionStore, is_same_root};
-use zdx_workspace::{Checkpoints, Workspace};
+use zdx_workspace::{Checkpoints, ContentStore, Workspace};
 
 pub(crate) struct OpenedSession {
     pub log: SessionLog,
@@ -32,6 +33,8 @@ pub(crate) struct OpenedSession {
     pub left: Option<Timestamp>,
     /// What is told again of a resumed session.
     pub past: Vec<Event>,
+    /// Set where images were kept for the session before it changed hands.
+    pub content: Option<Arc<ContentStore>>,
 }
 
 impl OpenedSession {
@@ -56,13 +59,15 @@ impl OpenedSession {
             handed: false,
             left: None,
             past: Vec::new(),
+            content: None,
         };
         match choice {
             SessionChoice::New => Ok(fresh(store.create(SessionId::random()))),
             SessionChoice::Unsaved => Ok(fresh(SessionLog::disabled(SessionId::random()))),
             SessionChoice::Handed(handed) => {
-                let Handed { log, transcript, past } = *handed;
-                Ok(Self { transcript, resumed: true, handed: true, past, ..fresh(log) })
+                let Handed { log, transcript, past, content } = *handed;
+                let content = Some(content);
+                Ok(Self { transcript, resumed: true, handed: true, past, content, ..fresh(log) })
             }
             SessionChoice::Existing(id) => {
                 let mut opened = store.open_retelling(id, setup.replay)?;
@@ -87,6 +92,7 @@ impl OpenedSession {
                     handed: false,
                     left: opened.left,
                     past: opened.past,
+                    content: None,
                 })
             }
         }

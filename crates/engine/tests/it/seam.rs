@@ -231,6 +231,7 @@ async fn what_a_backend_runs_itself_is_told_as_its_own_and_not_kept_as_ours() {
             name,
             origin,
             result,
+            content: Vec::new(),
             diff: None,
             duration_ms: 1,
             reads: None,

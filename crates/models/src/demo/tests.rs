@@ -18,6 +18,7 @@ fn ask(messages: &[Message], tools: &[ToolSpec]) -> (String, Option<ToolCall>) {
         model: "demo",
         system: "",
         messages,
+        images: crate::RequestImages::none(),
         tools,
         max_tokens: 100,
         temperature: None,
@@ -53,7 +54,7 @@ fn play(prompt: &str, tool: impl Fn(&ToolCall) -> ToolOutput) -> (Vec<String>, V
         messages.push(Message {
             role: Role::Assistant,
             parts: vec![
-                Part::Text(text),
+                Part::text(text),
                 Part::ToolUse {
                     id: call.id,
                     name: call.name.into(),
@@ -62,10 +63,7 @@ fn play(prompt: &str, tool: impl Fn(&ToolCall) -> ToolOutput) -> (Vec<String>, V
                 },
             ],
         });
-        messages.push(Message {
-            role: Role::User,
-            parts: vec![Part::ToolResult { tool_use_id: id, output: output.into() }],
-        });
+        messages.push(Message { role: Role::User, parts: vec![Part::result(id, output)] });
     }
     panic!("the demo does not end: {calls:?}");
 }
@@ -152,13 +150,7 @@ fn a_later_turn_begins_anew_with_new_ids() {
     let messages = [
         Message::text(Role::User, "read a.txt"),
         Message { role: Role::Assistant, parts: vec![call("demo_1")] },
-        Message {
-            role: Role::User,
-            parts: vec![Part::ToolResult {
-                tool_use_id: "demo_1".into(),
-                output: ToolOutput::Ok(json!({})).into(),
-            }],
-        },
+        Message { role: Role::User, parts: vec![Part::result("demo_1", ToolOutput::Ok(json!({})))] },
         Message::text(Role::Assistant, "done"),
         Message::text(Role::User, "run true"),
     ];

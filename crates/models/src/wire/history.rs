@@ -7,9 +7,10 @@ use std::sync::LazyLock;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use zdx_protocol::{Arguments, Message, Packed, Part, Reasoning, Role, Signature, ToolCode, ToolOutput};
+use zdx_protocol::{Arguments, Content, Packed, Part, Reasoning, Role, Signature, ToolCode, ToolOutput};
 
 use super::Wire;
+use crate::{ModelRequest, RequestImages};
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,8 @@ pub(super) struct Turn<'a> {
 }
 
 pub(super) enum Block<'a> {
-    Text(&'a str),
+    Text(Cow<'a, str>),
+    Image(SentImage<'a>),
     /// Only thinking that may go back: made by the same wire and model, and signed.
     Reasoning(&'a Reasoning),
     Call {
@@ -34,8 +36,18 @@ pub(super) enum Block<'a> {
     Result {
         id: Cow<'a, str>,
         output: &'a Packed<ToolOutput>,
+        /// Notes and images that came with it.
+        content: Vec<Block<'a>>,
     },
 }
+
+pub(super) struct SentImage<'a> {
+    pub media_type: &'a str,
+    pub base64: &'a str,
+}
+
+/// The output of a call, and what came with it.
+type CallResult<'a> = (&'a Packed<ToolOutput>, &'a [Content]);
 
 static UNANSWERED: LazyLock<Packed<ToolOutput>> = LazyLock::new(|| {
     ToolOutput::error(ToolCode::Interrupted, "the call was cut off before it finished").into()
@@ -43,15 +55,17 @@ static UNANSWERED: LazyLock<Packed<ToolOutput>> = LazyLock::new(|| {
 
 /// Turns of user and assistant whose roles alternate, where every call is answered in the turn after it, ids
 /// are unique, and no block is empty.
-pub(super) fn turns<'a>(messages: &'a [Message], wire: Wire, model: &str) -> Vec<Turn<'a>> {
-    let mut builder = Builder { turns: Vec::new(), open: Vec::new(), calls_at: 0, used: HashMap::new() };
-    for message in messages {
+pub(super) fn turns<'a>(request: &ModelRequest<'a>, wire: Wire) -> Vec<Turn<'a>> {
+    let (images, model) = (request.images, request.model);
+    let mut builder =
+        Builder { images, turns: Vec::new(), open: Vec::new(), calls_at: 0, used: HashMap::new() };
+    for message in request.messages {
         match message.role {
             Role::Assistant => builder.assistant(&message.parts, wire, model),
             Role::User => builder.user(&message.parts),
             // What the user attached, put before his words. In the middle of a conversation hardly a server knows a
             // system message, and chat templates refuse one.
-            Role::System => builder.texts(Role::User, &message.parts),
+            Role::System => builder.content(Role::User, &message.parts),
         }
     }
     builder.answer(&mut HashMap::new());
@@ -59,6 +73,7 @@ pub(super) fn turns<'a>(messages: &'a [Message], wire: Wire, model: &str) -> Vec
 }
 
 struct Builder<'a> {
+    images: &'a RequestImages,
     turns: Vec<Turn<'a>>,
     /// Calls of the last assistant turn that have no result yet: the id as it came, the id as it is sent.
     open: Vec<(&'a str, Cow<'a, str>)>,
@@ -74,7 +89,7 @@ impl<'a> Builder<'a> {
         let mut blocks = Vec::with_capacity(parts.len());
         for part in parts {
             match part {
-                Part::Text(text) if !is_blank(text) => blocks.push(Block::Text(text)),
+                Part::Content(content) => blocks.extend(self.block(content)),
                 Part::Reasoning(thought)
                     if thought.wire == wire.name() && thought.model == model && thought.opaque.is_some() =>
                 {
@@ -87,7 +102,7 @@ impl<'a> Builder<'a> {
                     let signature = signature.as_deref().filter(own).map(|made| &made.opaque);
                     blocks.push(Block::Call { id: sent, name: fit_name(name), arguments, signature });
                 }
-                Part::Text(_) | Part::Reasoning(_) | Part::ToolResult { .. } => {}
+                Part::Reasoning(_) | Part::ToolResult { .. } => {}
             }
         }
         // Signed thinking alone is no answer: no server takes a message without content.
@@ -99,34 +114,48 @@ impl<'a> Builder<'a> {
     }
 
     fn user(&mut self, parts: &'a [Part]) {
-        let mut results: HashMap<&str, Vec<&'a Packed<ToolOutput>>> = HashMap::new();
+        let mut results: HashMap<&str, Vec<CallResult<'a>>> = HashMap::new();
         for part in parts {
-            if let Part::ToolResult { tool_use_id, output } = part {
-                results.entry(tool_use_id).or_default().push(output);
+            if let Part::ToolResult { tool_use_id, output, content } = part {
+                results.entry(tool_use_id).or_default().push((output, content));
             }
         }
         self.answer(&mut results);
-        self.texts(Role::User, parts);
+        self.content(Role::User, parts);
     }
 
-    fn texts(&mut self, role: Role, parts: &'a [Part]) {
-        let text = |part: &'a Part| match part {
-            Part::Text(text) if !is_blank(text) => Some(Block::Text(text)),
-            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
+    fn content(&mut self, role: Role, parts: &'a [Part]) {
+        let block = |part: &'a Part| match part {
+            Part::Content(content) => self.block(content),
+            Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
         };
-        self.append(role, parts.iter().filter_map(text).collect());
+        let blocks = parts.iter().filter_map(block).collect();
+        self.append(role, blocks);
+    }
+
+    /// None for blank text.
+    fn block(&self, content: &'a Content) -> Option<Block<'a>> {
+        let Content::Image(image) = content else {
+            return content.as_text().filter(|text| !is_blank(text)).map(|text| Block::Text(text.into()));
+        };
+        Some(match self.images.find(image) {
+            Ok(base64) => Block::Image(SentImage { media_type: &image.blob.media_type, base64 }),
+            Err(note) => Block::Text(note.into()),
+        })
     }
 
     /// Answers all open calls in their order, directly after the turn that made them. A call without a result
     /// gets one that says so; a result without a call has no place in any wire and goes.
-    fn answer(&mut self, results: &mut HashMap<&str, Vec<&'a Packed<ToolOutput>>>) {
+    fn answer(&mut self, results: &mut HashMap<&str, Vec<CallResult<'a>>>) {
         if self.open.is_empty() {
             return;
         }
         let mut blocks = Vec::with_capacity(self.open.len());
-        for (id, sent) in self.open.drain(..) {
+        for (id, sent) in std::mem::take(&mut self.open) {
             let found = results.get_mut(id).filter(|of_id| !of_id.is_empty()).map(|of_id| of_id.remove(0));
-            blocks.push(Block::Result { id: sent, output: found.unwrap_or_else(|| &UNANSWERED) });
+            let (output, content) = found.unwrap_or_else(|| (&UNANSWERED, &[]));
+            let content = content.iter().filter_map(|content| self.block(content)).collect();
+            blocks.push(Block::Result { id: sent, output, content });
         }
         match self.turns.get_mut(self.calls_at + 1) {
             Some(said) if said.role == Role::User => {
@@ -199,4 +228,17 @@ impl Serialize for Object<'_> {
         }
         serializer.collect_map(std::iter::empty::<((), ())>())
     }
+}
+
+/// An output with the notes behind it, where some stand in for images: any server takes them so.
+pub(super) fn output_text<'a>(output: &'a Packed<ToolOutput>, content: &[Block<'_>]) -> Cow<'a, str> {
+    let mut text = Cow::Borrowed(output.text());
+    for block in content {
+        if let Block::Text(note) = block {
+            let text = text.to_mut();
+            text.push('\n');
+            text.push_str(note);
+        }
+    }
+    text
 }

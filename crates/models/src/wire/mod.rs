@@ -3,7 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 
 use serde::Serialize;
-use zdx_protocol::transcript::weight;
+use zdx_protocol::transcript::ContextSize;
+use zdx_protocol::{Content, ImageCost, ImageRef, Part};
 
 use crate::{ModelError, ModelEvent, ModelRequest, StopReason};
 
@@ -106,6 +107,14 @@ impl Wire {
         }
     }
 
+    /// The rule by which its servers count the tokens of an image.
+    pub fn image_cost(self) -> ImageCost {
+        match self {
+            Self::Anthropic => ImageCost::Area,
+            Self::OpenaiChat => ImageCost::Tiles,
+        }
+    }
+
     /// Where a server lists its models.
     pub fn models(self) -> Target {
         match self {
@@ -162,7 +171,12 @@ const AROUND_PART: usize = 64;
 fn write_body(body: &impl Serialize, request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
     let parts = request.messages.iter().flat_map(|message| &message.parts);
     // Text inside text is escaped; what is guessed too large is never touched and costs nothing.
-    let messages: usize = parts.map(|part| weight(part) as usize * 3 / 2 + AROUND_PART).sum();
+    let size = ContextSize::default();
+    let sent_length = |image: &ImageRef| request.images.find(image).map_or(0, str::len);
+    let image_bytes =
+        |part: &Part| part.content().iter().filter_map(Content::image).map(sent_length).sum::<usize>();
+    let messages: usize =
+        parts.map(|part| size.weight(part) as usize * 3 / 2 + AROUND_PART + image_bytes(part)).sum();
     let mut bytes = Vec::with_capacity(BESIDE_MESSAGES + request.system.len() + messages);
     serde_json::to_writer(&mut bytes, body)
         .map_err(|e| ModelError::Setup(format!("the request cannot be written as JSON: {e}")))?;

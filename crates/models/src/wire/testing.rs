@@ -2,11 +2,14 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use zdx_protocol::{Arguments, Message, Part, Role, ToolCall, ToolOutput, ToolSpec, Usage};
+use zdx_protocol::{
+    Arguments, Content, ContentOrigin, ImageFormat, ImageInfo, ImageRef, Message, Part, Role, ToolCall,
+    ToolOutput, ToolSpec, Usage,
+};
 
 use super::sse::Framer;
 use super::{Frame, Ids, Wire};
-use crate::{ModelError, ModelEvent, ModelRequest, StopReason};
+use crate::{ModelError, ModelEvent, ModelRequest, RequestImages, StopReason};
 
 pub type Outcome = (Vec<ModelEvent>, Option<ModelError>);
 
@@ -137,6 +140,7 @@ pub fn request<'a>(messages: &'a [Message], tools: &'a [ToolSpec]) -> ModelReque
         model: MODEL,
         system: "be brief",
         messages,
+        images: RequestImages::none(),
         tools,
         max_tokens: 4096,
         temperature: None,
@@ -174,7 +178,7 @@ pub fn results(parts: Vec<Part>) -> Message {
 }
 
 pub fn said(text: &str) -> Part {
-    Part::Text(text.to_owned())
+    Part::text(text)
 }
 
 pub fn used(id: &str, name: &str, input: Value) -> Part {
@@ -191,7 +195,44 @@ pub fn result(id: &str, output: Result<Value, &str>) -> Part {
         Ok(data) => ToolOutput::Ok(data),
         Err(message) => ToolOutput::error("failed".into(), message),
     };
-    Part::ToolResult { tool_use_id: id.to_owned(), output: output.into() }
+    Part::result(id, output)
+}
+
+pub fn image(name: &str) -> Content {
+    let info = ImageInfo { format: ImageFormat::Png, width: 8, height: 6 };
+    Content::Image(Box::new(ImageRef::new(format!("hash of {name}"), 99, info, name, ContentOrigin::Mention)))
+}
+
+/// A file with an image before a prompt, and a call whose result has an image.
+pub fn with_images() -> Vec<Message> {
+    let Part::ToolResult { tool_use_id, output, .. } = result("t1", Ok(json!({"path": "b.png"}))) else {
+        panic!()
+    };
+    let content = Box::new([image("b.png")]);
+    vec![
+        Message { role: Role::System, parts: vec![Part::Content(image("a.png"))] },
+        user("compare"),
+        assistant(vec![used("t1", "read", json!({"path": "b.png"}))]),
+        results(vec![Part::ToolResult { tool_use_id, output, content }]),
+    ]
+}
+
+pub fn sent_images() -> RequestImages {
+    RequestImages::Sent(
+        [("hash of a.png".to_owned(), "QUFB".into()), ("hash of b.png".to_owned(), "QkJC".into())].into(),
+    )
+}
+
+pub fn not_taken() -> RequestImages {
+    RequestImages::NotTaken { setting: "models.\"lab/x\".images".to_owned() }
+}
+
+/// The note that a model without images gets.
+pub fn note(name: &str) -> String {
+    format!(
+        "[image not sent: {name}, PNG 8×6, 99 B; this model is not known to take images; \
+         the user can set models.\"lab/x\".images = true if it does]"
+    )
 }
 
 /// A turn of twenty steps, as requests see it grow: each element is the history one request was made with.

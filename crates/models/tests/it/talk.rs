@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use zdx_models::wire::Wire;
-use zdx_models::{Client, Endpoint, ModelError, ModelEvent, ModelRequest, StopReason, Timeouts};
+use zdx_models::{
+    Client, Endpoint, ModelError, ModelEvent, ModelRequest, RequestImages, StopReason, Timeouts,
+};
 use zdx_protocol::{Message, Role, ToolCall, Usage};
 use zdx_testkit::{ModelServer, Reply};
 
@@ -43,6 +45,7 @@ pub fn request(messages: &[Message]) -> ModelRequest<'_> {
         model: "model-x",
         system: "be brief",
         messages,
+        images: RequestImages::none(),
         tools: &[],
         max_tokens: 100,
         temperature: None,

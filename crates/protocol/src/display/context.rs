@@ -29,8 +29,11 @@ pub fn compacted(compaction: &Compaction) -> String {
     )
 }
 
-pub fn pruned(calls: usize, bytes: u64) -> String {
-    format!("context pruned: {} ({}) left out", count(calls, "old tool output"), size(bytes))
+pub fn pruned(calls: usize, images: usize, bytes: u64) -> String {
+    let kinds = [(calls, "old tool output"), (images, "old image")];
+    let left: Vec<String> =
+        kinds.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what)).collect();
+    format!("context pruned: {} ({}) left out", left.join(" and "), size(bytes))
 }
 
 /// `tools changed: 12 more, mcp__files__read and others; …`.

@@ -23,16 +23,16 @@ pub fn text(entry: &Entry, zone: &TimeZone) -> String {
     plain(&words(entry, zone)).into_owned()
 }
 
+fn paragraph(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{}\n", text.trim_end_matches('\n')) }
+}
+
 fn words(entry: &Entry, zone: &TimeZone) -> String {
     match entry {
         Entry::Meta(meta) => header(meta, zone),
         Entry::Prompt { text } => format!("\n> {}\n\n", text.trim_end().replace('\n', "\n> ")),
-        Entry::Attached { text } | Entry::Said { text, .. } | Entry::Ran { text, .. } if text.is_empty() => {
-            String::new()
-        }
-        Entry::Attached { text } | Entry::Said { text, .. } | Entry::Ran { text, .. } => {
-            format!("{}\n", text.trim_end_matches('\n'))
-        }
+        Entry::Attached { content } => paragraph(&content.text()),
+        Entry::Said { text, .. } | Entry::Ran { text, .. } => paragraph(text),
         Entry::Call(call) => {
             format!("{}\n", labels::tool_requested(&call.name, &call.input))
         }
@@ -41,7 +41,9 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
                 call.as_ref().map_or(("tool", &Value::Null), |call| (call.name.as_str(), &call.input));
             let lines = details(name, input, &result.output, result.diff.as_deref(), COLUMNS);
             let below: String = lines.iter().map(|line| format!("  {}\n", line.text)).collect();
-            format!("{}\n{below}", labels::tool_finished(name, &result.output))
+            let images: String =
+                result.content.iter().map(|content| format!("  {}\n", content.text())).collect();
+            format!("{}\n{below}{images}", labels::tool_finished(name, &result.output))
         }
         Entry::Todos(items) => items.iter().map(|item| format!("{item}\n")).collect(),
         Entry::Reverted(revert) => {
@@ -53,7 +55,9 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         Entry::Remote(remote) => format!("answered by {}\n", remote.agent),
         Entry::Compacted(compaction) => format!("{}\n", context::compacted(compaction)),
         Entry::Cut(cut) => format!("{}\n", context::cut(&cut.cuts)),
-        Entry::Pruned(prune) => format!("{}\n", context::pruned(prune.calls.len(), prune.bytes)),
+        Entry::Pruned(prune) => {
+            format!("{}\n", context::pruned(prune.calls.len(), prune.images.len(), prune.bytes))
+        }
         Entry::Model(model) => format!("model: {model}\n"),
         Entry::Checked(checked) => format!("{}\n", labels::checked(checked).1),
         Entry::Noted(noted) => format!("{}\n", noted.message),

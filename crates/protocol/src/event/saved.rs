@@ -26,9 +26,7 @@ impl Event {
             Self::TurnStarted { prompt, .. } => {
                 Record::Message(record::Message::new(Role::User, prompt.as_str(), ts))
             }
-            Self::Attached { text, .. } => {
-                Record::Message(record::Message::new(Role::System, text.as_str(), ts))
-            }
+            Self::Attached(attached) => Record::Message(record::Message::attached(&attached.content, ts)),
             Self::Reminded { text } => Record::Message(record::Message {
                 hidden: true,
                 ..record::Message::new(Role::User, text.as_str(), ts)
@@ -60,11 +58,12 @@ impl Event {
                     ts,
                 })
             }
-            Self::ToolFinished { id, result, diff, duration_ms, reads, beside, origin, .. } => {
+            Self::ToolFinished { id, result, content, diff, duration_ms, reads, beside, origin, .. } => {
                 Record::ToolResult(record::ToolResult {
                     origin: recorded(*origin)?,
                     tool_use_id: id.clone(),
                     output: result.clone(),
+                    content: content.clone(),
                     ok: result.is_ok(),
                     diff: diff.clone(),
                     duration_ms: Some(*duration_ms),
@@ -107,8 +106,9 @@ impl Event {
                 Record::Compaction(Box::new(Compaction { ts, ..Compaction::clone(compaction) }))
             }
             Self::InputCut { cuts } => Record::Cut(record::Cut { cuts: cuts.clone(), ts }),
-            Self::Pruned { calls, bytes } => {
-                Record::Prune(record::Prune { calls: calls.clone(), bytes: *bytes, ts })
+            Self::Pruned { calls, images, bytes } => {
+                let (calls, images) = (calls.clone(), images.clone());
+                Record::Prune(record::Prune { calls, images, bytes: *bytes, ts })
             }
             Self::UsageReported(usage) => Record::Usage(record::UsageRecord { usage: *usage, ts }),
             Self::Error { command: None, kind, message, .. } => {

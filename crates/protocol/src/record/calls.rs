@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Beside, stamp};
+use crate::content::Content;
 use crate::tool::{CallKind, CallOrigin, Signature, ToolOutput};
 
 /// Origin of a recorded call. A model reads only its own calls.
@@ -74,6 +75,9 @@ pub struct ToolResult {
     pub origin: ToolUseOrigin,
     pub tool_use_id: String,
     pub output: ToolOutput,
+    /// Images that came with the output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<Content>,
     pub ok: bool,
     /// What it changed in files: for people, and no part of what a model is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,6 +110,7 @@ impl ToolResult {
             tool_use_id: call.into(),
             ok: output.is_ok(),
             output,
+            content: Vec::new(),
             diff: None,
             duration_ms: None,
             reads: None,

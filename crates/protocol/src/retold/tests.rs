@@ -110,7 +110,7 @@ fn what_was_taken_back_is_not_told() {
 fn what_leads_in_to_a_prompt_comes_with_its_turn_and_memory_stays_bounded() {
     let mut records = vec![said(Role::System, "@file:a\ntext")];
     records.extend(turn(1));
-    assert!(told(records, 1)[0].contains("Attached { label: \"a\""));
+    assert!(told(records, 1)[0].contains("label: \"a\""));
     let large = "x".repeat(MOST_BYTES);
     let mut retold = Retold::of(10);
     for _ in 0..3 {

@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::{ContextSize, Transcript};
 use crate::compaction::Compaction;
+use crate::content::{Content, ImageRef};
 use crate::conversation::{Message, Part, Role};
 use crate::path_text;
-use crate::record::InputCut;
+use crate::record::{InputCut, Prune};
 use crate::tool::ToolOutput;
 
 impl Transcript {
@@ -27,7 +28,7 @@ impl Transcript {
         }
         self.messages = std::iter::once(first).chain(kept).collect();
         self.open_calls.clear();
-        self.size = ContextSize::of(&self.messages, true);
+        self.size = ContextSize::of(&self.messages, true, self.size.image_cost);
         self.size.learnt = compaction.state.measured;
         let state = &compaction.state;
         if self.root.is_none() {
@@ -51,27 +52,60 @@ impl Transcript {
     pub(super) fn apply_cut(&mut self, cuts: Vec<InputCut>) {
         for InputCut { message, part, was, text, .. } in cuts {
             let part = self.messages.get_mut(message).and_then(|message| message.parts.get_mut(part));
-            if let Some(part) = part.filter(|part| matches!(part, Part::Text(text) if text.len() == was)) {
-                let shorter = Part::Text(text);
-                self.size.replace_text(part, &shorter);
-                *part = shorter;
+            if let Some(Part::Content(content)) = part
+                && let Some(whole) = content.text_mut().filter(|whole| whole.len() == was)
+            {
+                self.size.shorten_text(whole.len() - text.len().min(whole.len()));
+                *whole = text;
             }
         }
     }
 
-    pub(super) fn apply_prune(&mut self, calls: &[String]) {
-        let wanted: HashSet<&str> = calls.iter().map(String::as_str).collect();
-        let parts = self.messages.iter_mut().flat_map(|message| &mut message.parts);
-        for part in parts {
-            let Part::ToolResult { tool_use_id, .. } = &*part else { continue };
-            if wanted.contains(tool_use_id.as_str()) {
-                let marker =
-                    Part::ToolResult { tool_use_id: tool_use_id.clone(), output: pruned_output().into() };
-                self.size.replace_result(part, &marker);
-                *part = marker;
-            }
+    pub(super) fn apply_prune(&mut self, prune: &Prune) {
+        let calls: HashSet<&str> = prune.calls.iter().map(String::as_str).collect();
+        let images: HashSet<&str> = prune.images.iter().map(String::as_str).collect();
+        let size = &mut self.size;
+        for part in self.messages.iter_mut().flat_map(|message| &mut message.parts) {
+            let pruned = match &*part {
+                Part::ToolResult { tool_use_id, .. } if calls.contains(tool_use_id.as_str()) => {
+                    Part::result(tool_use_id, pruned_output())
+                }
+                _ => match without_images(part, &images) {
+                    Some(pruned) => pruned,
+                    None => continue,
+                },
+            };
+            size.replace(part, &pruned);
+            *part = pruned;
         }
     }
+}
+
+/// The part with a note in place of each of these images; None when it has none of them.
+fn without_images(part: &Part, images: &HashSet<&str>) -> Option<Part> {
+    let is_gone =
+        |content: &Content| content.image().is_some_and(|image| images.contains(image.blob.sha256.as_str()));
+    if images.is_empty() || !part.content().iter().any(is_gone) {
+        return None;
+    }
+    let without = |content: &Content| match content.image().filter(|_| is_gone(content)) {
+        Some(image) => Content::Text(pruned_image(image)),
+        None => content.clone(),
+    };
+    Some(match part {
+        Part::Content(content) => Part::Content(without(content)),
+        Part::ToolResult { tool_use_id, output, content } => Part::ToolResult {
+            tool_use_id: tool_use_id.clone(),
+            output: output.clone(),
+            content: content.iter().map(without).collect(),
+        },
+        Part::Reasoning(_) | Part::ToolUse { .. } => return None,
+    })
+}
+
+/// The words that stand where an old image was.
+pub fn pruned_image(image: &ImageRef) -> String {
+    format!("[image removed to make room: {}; read or attach it again if you need it]", image.summary())
 }
 
 /// What stands where an old output was.

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 
 use crate::compaction::Compaction;
+use crate::content::Content;
 use crate::conversation::{Reasoning, Role, Usage};
 use crate::policy::Approval;
 use crate::record::{self, Record, Shell};
@@ -21,9 +22,9 @@ pub enum Entry {
     Prompt {
         text: String,
     },
-    /// Something the user mentioned, put before his prompt.
+    /// Content that the user named, put before the prompt.
     Attached {
-        text: String,
+        content: Content,
     },
     /// A word to the model in the user's name that he neither said nor reads.
     Reminder {
@@ -130,11 +131,11 @@ impl From<Record> for Entry {
 
 impl From<record::Message> for Entry {
     fn from(message: record::Message) -> Self {
-        let record::Message { role, text, partial, continues, hidden, shell, .. } = message;
+        let record::Message { role, text, partial, continues, hidden, shell, content, .. } = message;
         match (role, hidden, shell) {
             (Role::User, false, _) => Self::Prompt { text },
             (Role::User, true, _) => Self::Reminder { text },
-            (Role::System, ..) => Self::Attached { text },
+            (Role::System, ..) => Self::Attached { content: Content::from_record(text, content) },
             (Role::Assistant, _, Some(shell)) => Self::Ran { shell, text },
             (Role::Assistant, _, None) => Self::Said { text, partial, continues },
         }
@@ -273,7 +274,7 @@ mod tests {
         let cases = [
             (message(Role::User), Entry::Prompt { text: text.clone() }),
             (record::Message { hidden: true, ..message(Role::User) }, Entry::Reminder { text: text.clone() }),
-            (message(Role::System), Entry::Attached { text: text.clone() }),
+            (message(Role::System), Entry::Attached { content: Content::Text(text.clone()) }),
             (message(Role::Assistant), Entry::Said { text: text.clone(), partial: false, continues: false }),
             (
                 record::Message { partial: true, ..message(Role::Assistant) },

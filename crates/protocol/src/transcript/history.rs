@@ -58,8 +58,8 @@ struct Reverted {
 pub struct OpenInput {
     /// There is nothing before it.
     pub first: bool,
-    /// Each text by its message and part.
-    pub texts: Vec<(usize, usize)>,
+    /// Each piece of content by its message and part.
+    pub content: Vec<(usize, usize)>,
 }
 
 /// What taking back some turns means for one file.
@@ -131,13 +131,13 @@ impl Transcript {
         }
         let joined = mark.messages.checked_sub(1).map(|at| (at, mark.parts)).into_iter();
         let places = joined.chain((mark.messages..self.messages.len()).map(|at| (at, 0)));
-        let texts = places.flat_map(|(at, from)| {
+        let content = places.flat_map(|(at, from)| {
             let parts = self.messages[at].parts.iter().enumerate().skip(from);
-            parts.filter(|(_, part)| matches!(part, Part::Text(_))).map(move |(part, _)| (at, part))
+            parts.filter(|(_, part)| matches!(part, Part::Content(_))).map(move |(part, _)| (at, part))
         });
-        let texts: Vec<_> = texts.collect();
-        let begins = *texts.first()?;
-        Some(OpenInput { first: begins == (0, 0), texts })
+        let content: Vec<_> = content.collect();
+        let begins = *content.first()?;
+        Some(OpenInput { first: begins == (0, 0), content })
     }
 
     /// Where the conversation stands: nothing before the first prompt, or right after a compaction.
@@ -145,10 +145,8 @@ impl Transcript {
         let prompt = self.history.turns.last()?.prompt;
         let after = self.messages.get(prompt.0 + 1..).unwrap_or_default().iter().rev();
         let said = after.filter(|message| message.role == Role::Assistant);
-        let answer = said.flat_map(|message| message.parts.iter().rev()).find_map(|part| match part {
-            Part::Text(text) if !text.trim().is_empty() => Some(text.clone()),
-            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
-        });
+        let texts = said.flat_map(|message| message.parts.iter().rev()).filter_map(Part::as_text);
+        let answer = texts.into_iter().find(|text| !text.trim().is_empty()).map(str::to_owned);
         Some(LastTurn { prompt: self.text_at(prompt)?.to_owned(), answer: answer.unwrap_or_default() })
     }
 
@@ -167,10 +165,7 @@ impl Transcript {
     }
 
     fn text_at(&self, (message, part): (usize, usize)) -> Option<&str> {
-        match self.messages.get(message)?.parts.get(part)? {
-            Part::Text(text) => Some(text),
-            Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
-        }
+        self.messages.get(message)?.parts.get(part)?.as_text()
     }
 
     /// Before the entry is applied: a turn begins where the context stands now.

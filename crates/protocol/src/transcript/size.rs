@@ -4,9 +4,12 @@
 use serde_json::Value;
 
 use crate::compaction::Measured;
+use crate::content::{Content, ImageCost, ImageRef};
 use crate::conversation::{Message, Part, Role, Usage};
 use crate::tool::ToolOutput;
 
+/// A token of an image weighs as much as one of text where nothing was learnt yet.
+const BYTES_PER_IMAGE_TOKEN: u64 = 3;
 /// What a wire adds around each part.
 const AROUND: usize = 24;
 
@@ -16,6 +19,10 @@ pub struct ContextSize {
     /// What was said, and the calls.
     pub messages: u64,
     pub tool_results: u64,
+    /// How images are counted in all of these.
+    pub image_cost: ImageCost,
+    /// There are or were some.
+    pub has_images: bool,
     /// Of `messages`: the answer that is being built, or was the last thing to come.
     answer: u64,
     /// The whole context after the last answer, as its server counted it.
@@ -26,15 +33,15 @@ pub struct ContextSize {
 
 impl ContextSize {
     /// Of a context that begins with a summary, or does not.
-    pub fn of(messages: &[Message], summarised: bool) -> Self {
-        let mut size = Self::default();
+    pub fn of(messages: &[Message], summarised: bool, image_cost: ImageCost) -> Self {
+        let mut size = Self { image_cost, ..Self::default() };
         for message in messages {
             for part in &message.parts {
                 size.add(message.role, part);
             }
         }
         if let (true, Some(part)) = (summarised, messages.first().and_then(|first| first.parts.first())) {
-            size.summary = weight(part);
+            size.summary = size.weight(part);
             size.messages -= size.summary;
         }
         size
@@ -45,10 +52,11 @@ impl ContextSize {
     }
 
     pub(super) fn add(&mut self, role: Role, part: &Part) {
-        let (before, weight) = (self.total(), weight(part));
+        self.has_images |= part.content().iter().any(|content| content.image().is_some());
+        let (before, weight) = (self.total(), self.weight(part));
         match part {
             Part::ToolResult { .. } => self.tool_results += weight,
-            Part::Text(_) | Part::Reasoning(_) | Part::ToolUse { .. } => self.messages += weight,
+            Part::Content(_) | Part::Reasoning(_) | Part::ToolUse { .. } => self.messages += weight,
         }
         match role {
             Role::Assistant => {
@@ -69,12 +77,18 @@ impl ContextSize {
         self.answer = bytes as u64;
     }
 
-    pub(super) fn replace_result(&mut self, old: &Part, new: &Part) {
-        self.tool_results = (self.tool_results + weight(new)).saturating_sub(weight(old));
+    pub(super) fn replace(&mut self, old: &Part, new: &Part) {
+        let (gone, came) = (self.weight(old), self.weight(new));
+        let of_kind = match old {
+            Part::ToolResult { .. } => &mut self.tool_results,
+            Part::Content(_) | Part::Reasoning(_) | Part::ToolUse { .. } => &mut self.messages,
+        };
+        *of_kind = (*of_kind + came).saturating_sub(gone);
     }
 
-    pub(super) fn replace_text(&mut self, old: &Part, new: &Part) {
-        self.messages = (self.messages + weight(new)).saturating_sub(weight(old));
+    /// A text of the messages lost so many bytes.
+    pub(super) fn shorten_text(&mut self, bytes: usize) {
+        self.messages = self.messages.saturating_sub(bytes as u64);
     }
 
     pub(super) fn report(&mut self, usage: Usage) {
@@ -89,10 +103,22 @@ impl ContextSize {
     }
 }
 
-/// About what a part takes on a wire.
-pub fn weight(part: &Part) -> u64 {
-    let bytes = match part {
-        Part::Text(text) => text.len(),
+impl ContextSize {
+    /// About what a part takes on a wire, in bytes of text.
+    pub fn weight(&self, part: &Part) -> u64 {
+        let images = part.content().iter().filter_map(Content::image);
+        let images: u64 = images.map(|image| self.image_weight(image)).sum();
+        (words(part) + AROUND) as u64 + images
+    }
+
+    pub fn image_weight(&self, image: &ImageRef) -> u64 {
+        self.image_cost.tokens(image.width, image.height) * BYTES_PER_IMAGE_TOKEN
+    }
+}
+
+fn words(part: &Part) -> usize {
+    match part {
+        Part::Content(content) => content.as_text().map_or(0, str::len),
         // Only signed thinking goes back.
         Part::Reasoning(thought) => {
             thought.opaque.as_ref().map_or(0, |opaque| thought.text.len() + of_value(opaque))
@@ -103,9 +129,11 @@ pub fn weight(part: &Part) -> u64 {
             let signature = signature.as_ref().map_or(0, |signature| of_value(&signature.opaque) + AROUND);
             id.len() + name.len() + arguments + signature + AROUND
         }
-        Part::ToolResult { tool_use_id, output } => tool_use_id.len() + output.text().len(),
-    };
-    (bytes + AROUND) as u64
+        Part::ToolResult { tool_use_id, output, content } => {
+            let notes: usize = content.iter().filter_map(Content::as_text).map(str::len).sum();
+            tool_use_id.len() + output.text().len() + notes
+        }
+    }
 }
 
 pub fn of_output(output: &ToolOutput) -> usize {

@@ -2,8 +2,10 @@ use serde_json::json;
 
 use super::*;
 use crate::compaction::Measured;
+use crate::content::{ContentOrigin, ImageRef};
 use crate::conversation::Reasoning;
 use crate::event::LastTurn;
+use crate::image::{ImageFormat, ImageInfo};
 
 fn ts() -> Timestamp {
     "2025-12-17T03:21:09Z".parse().unwrap()
@@ -40,11 +42,11 @@ fn fold(records: &[Record]) -> Transcript {
 /// One line a message: `user: text(hi)`, parts in order.
 fn drawn(transcript: &Transcript) -> Vec<String> {
     let part = |part: &Part| match part {
-        Part::Text(text) => text.clone(),
+        Part::Content(content) => content.text().into_owned(),
         Part::Reasoning(reasoning) => format!("~{}", reasoning.text),
         Part::ToolUse { id, .. } => format!("?{id}"),
-        Part::ToolResult { tool_use_id, output } if output.is_ok() => format!("={tool_use_id}"),
-        Part::ToolResult { tool_use_id, output } => {
+        Part::ToolResult { tool_use_id, output, .. } if output.is_ok() => format!("={tool_use_id}"),
+        Part::ToolResult { tool_use_id, output, .. } => {
             let ToolOutput::Err(error) = output.unpack() else { panic!("an error") };
             format!("!{tool_use_id}:{}", error.code)
         }
@@ -310,14 +312,15 @@ fn the_size_that_is_kept_up_is_what_measuring_again_gives() {
     ];
     for upto in 0..=records.len() {
         let transcript = fold(&records[..upto]);
-        let measured = ContextSize::of(transcript.messages(), false);
+        let measured = ContextSize::of(transcript.messages(), false, ImageCost::Note);
         assert_eq!(transcript.size().total(), measured.total(), "after {upto}");
         assert_eq!(transcript.size().tool_results, measured.tool_results, "after {upto}");
     }
     let mut pruned = fold(&records);
-    let prune = record::Prune { calls: vec!["a".to_owned(), "d".to_owned()], bytes: 0, ts: ts() };
+    let prune =
+        record::Prune { calls: vec!["a".to_owned(), "d".to_owned()], images: Vec::new(), bytes: 0, ts: ts() };
     pruned.apply(&Record::Prune(prune));
-    assert_eq!(pruned.size().total(), ContextSize::of(pruned.messages(), false).total());
+    assert_eq!(pruned.size().total(), ContextSize::of(pruned.messages(), false, ImageCost::Note).total());
     let results = pruned.messages().iter().flat_map(|message| &message.parts);
     let gone = results
         .filter(|part| matches!(part, Part::ToolResult { output, .. } if output.unpack() == pruned_output()));
@@ -401,9 +404,40 @@ fn going_back_takes_its_prompts_and_its_weight_along() {
     let before = transcript.size().total();
     transcript.apply(&Record::Revert(record::Revert { turn: 2, files: Vec::new(), left: None, ts: ts() }));
     assert_eq!(transcript.prompts_since_compaction(), ["one"]);
-    assert_eq!(transcript.size().total(), ContextSize::of(transcript.messages(), false).total());
+    assert_eq!(
+        transcript.size().total(),
+        ContextSize::of(transcript.messages(), false, ImageCost::Note).total()
+    );
     assert_eq!(transcript.size().reported, None);
     transcript.apply(&Record::Redo(record::Redo { files: Vec::new(), ts: ts() }));
     assert_eq!(transcript.prompts_since_compaction(), ["one", "two"]);
     assert_eq!(transcript.size().total(), before);
+}
+
+fn image(sha256: &str) -> Content {
+    let info = ImageInfo { format: ImageFormat::Png, width: 1000, height: 750 };
+    Content::Image(Box::new(ImageRef::new(sha256.to_owned(), 9, info, sha256, ContentOrigin::Tool)))
+}
+
+#[test]
+fn images_are_counted_by_their_wire_and_leave_a_note_when_pruned() {
+    let mut shown = record::ToolResult::new("a", ToolOutput::Ok(json!({})), ts());
+    shown.content = vec![image("new"), image("old")];
+    let mut transcript = fold(&[
+        Record::Message(record::Message::attached(&image("old"), ts())),
+        user("see"),
+        call("a"),
+        Record::ToolResult(shown),
+    ]);
+    let before = transcript.size().total();
+    transcript.set_image_cost(ImageCost::Area);
+    assert_eq!(transcript.size().total() - before, 3 * 3 * (1000 - 40));
+    let (calls, images) = (Vec::new(), vec!["old".to_owned()]);
+    transcript.apply(&Record::Prune(record::Prune { calls, images, bytes: 0, ts: ts() }));
+    let measured = ContextSize::of(transcript.messages(), false, ImageCost::Area);
+    assert_eq!(transcript.size().total(), measured.total());
+    let parts = transcript.messages().iter().flat_map(|message| &message.parts);
+    let content: Vec<_> = parts.flat_map(Part::content).map(|content| content.text().into_owned()).collect();
+    let note = "[image removed to make room: old, PNG 1000×750, 9 B; read or attach it again if you need it]";
+    assert_eq!(content, [note, "see", "[image: new, PNG 1000×750, 9 B]", note]);
 }

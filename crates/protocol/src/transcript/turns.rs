@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_turn_begins_with_what_leads_in_to_its_prompt() {
         let said = || Entry::Said { text: String::new(), partial: false, continues: false };
-        let attached = || Entry::Attached { text: String::new() };
+        let attached = || Entry::Attached { content: crate::content::Content::Text(String::new()) };
         let turns = told(&[
             attached(),
             reminder(),

@@ -135,7 +135,13 @@ fn a_locked_file_is_not_touched_and_an_interrupt_ends_the_wait() {
     let (progress, _) = mpsc::channel(1);
     let cancel = CancellationToken::new();
     let id = "call_1".to_owned();
-    let cx = ToolRunContext { id, cancel: cancel.clone(), progress, beside: Default::default() };
+    let cx = ToolRunContext {
+        id,
+        cancel: cancel.clone(),
+        progress,
+        beside: Default::default(),
+        images: Default::default(),
+    };
     let output = runtime.block_on(async {
         let call = tokio::spawn((prepared.run)(cx));
         tokio::task::yield_now().await;

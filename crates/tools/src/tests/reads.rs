@@ -122,8 +122,13 @@ fn a_read_without_end_is_cut_off_by_time_and_by_interrupt() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (progress, _) = mpsc::channel(1);
     let cancel = CancellationToken::new();
-    let call =
-        ToolRunContext { id: String::new(), cancel: cancel.clone(), progress, beside: Default::default() };
+    let call = ToolRunContext {
+        id: String::new(),
+        cancel: cancel.clone(),
+        progress,
+        beside: Default::default(),
+        images: Default::default(),
+    };
     let running = (tool.prepare(input(), &desk.cx).unwrap().run)(call);
     let (output, ()) = runtime.block_on(async { tokio::join!(running, async { cancel.cancel() }) });
     let ToolOutput::Err(error) = output else { panic!("it ended") };

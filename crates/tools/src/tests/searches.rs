@@ -321,6 +321,7 @@ fn ten_thousand_files_and_a_huge_one_take_no_time_to_stop() {
         cancel,
         progress,
         beside: Default::default(),
+        images: Default::default(),
     }));
     assert_eq!(output, ToolOutput::error(ToolCode::Interrupted, "the search was interrupted"));
     drop(runtime);

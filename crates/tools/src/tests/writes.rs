@@ -101,6 +101,7 @@ fn an_interrupt_that_came_first_changes_nothing() {
         cancel,
         progress,
         beside: Default::default(),
+        images: Default::default(),
     }));
     let ToolOutput::Err(error) = output else { panic!("written") };
     assert_eq!(error.code, ToolCode::Interrupted);

@@ -56,6 +56,7 @@ fn place() -> Place {
         workspace: Arc::new(Workspace::open(&root).unwrap()),
         shell: Arc::new(shell),
         todos: Arc::new(TodoList::new(Vec::new())),
+        content: Arc::default(),
         timeout: None,
     };
     // Writing is allowed here, leaving is not: what gets out got past the jail.
@@ -80,6 +81,7 @@ async fn call(place: &Place, registry: &ToolRegistry, name: &str, input: Value) 
         cancel: CancellationToken::new(),
         progress,
         beside: Default::default(),
+        images: Default::default(),
     };
     Some((prepared.run)(context).await)
 }

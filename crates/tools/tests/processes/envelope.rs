@@ -44,6 +44,7 @@ impl Desk {
             shell: Arc::new(self.bench.shell),
             timeout: self.timeout,
             todos: Arc::default(),
+            content: Arc::default(),
         };
         let registry = ToolRegistry::standard();
         let bash = registry.find("bash").unwrap();
@@ -54,6 +55,7 @@ impl Desk {
             cancel,
             progress,
             beside: Default::default(),
+            images: Default::default(),
         })
         .await
     }

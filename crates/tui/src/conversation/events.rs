@@ -6,7 +6,8 @@ use zdx_protocol::display::approval::{folder_added, grant_words};
 use zdx_protocol::display::titles;
 use zdx_protocol::display::{context, labels, turns};
 use zdx_protocol::{
-    CheckResult, Checked, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus, TurnSummary, Usage,
+    AttachedContent, CheckResult, Checked, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus,
+    TurnSummary, Usage,
 };
 
 use super::call::{Call, INTERRUPTED, Kept, Stage};
@@ -149,12 +150,14 @@ impl Conversation {
             Event::CheckTold(state) => self.quiet(labels::check_told(state)),
             Event::Exported { path } => self.quiet(format!("written to {}", path.display())),
             // On a screen it stands below the prompt that wants it, which comes next.
-            Event::Attached { label, .. } if !self.place.in_lines => {
+            Event::Attached(AttachedContent { label, .. }) if !self.place.in_lines => {
                 self.attached.push(format!("attached {label}"))
             }
-            Event::Attached { label, .. } => self.quiet(format!("attached {label}")),
+            Event::Attached(AttachedContent { label, .. }) => self.quiet(format!("attached {label}")),
             Event::Compacted(compacted) => self.quiet(context::compacted(&compacted.0)),
-            Event::Pruned { calls, bytes } => self.quiet(context::pruned(calls.len(), *bytes)),
+            Event::Pruned { calls, images, bytes } => {
+                self.quiet(context::pruned(calls.len(), images.len(), *bytes));
+            }
             Event::InputCut { cuts } => self.quiet(context::cut(cuts)),
             Event::McpChanged(server) if server.error.is_some() => {
                 self.notice(NoticeLevel::Warning, &server.fault());

@@ -19,7 +19,7 @@ fn it_says_what_it_can_do_and_no_more() {
     assert_eq!(hello["agentInfo"]["name"], "zdx");
     let can = &hello["agentCapabilities"];
     assert_eq!(can["loadSession"], true);
-    assert_eq!(can["promptCapabilities"], json!({"image": false, "audio": false, "embeddedContext": true}));
+    assert_eq!(can["promptCapabilities"], json!({"image": true, "audio": false, "embeddedContext": true}));
     assert_eq!(can["mcpCapabilities"], json!({"http": false, "sse": false}));
     assert_eq!(can["sessionCapabilities"], json!({"close": {}, "list": {}, "resume": {}}));
     client.hang_up();

@@ -112,7 +112,7 @@ fn every_key_reaches_its_field() {
     assert_eq!(lab.ca_file, Some(world.base.join("ca.pem")));
     assert_eq!(lab.headers["x-team"], "a");
     assert_eq!(config.providers["openai"].base_url.as_deref(), Some("https://proxy.example/v1"));
-    let model = ModelEntry { context_limit: Some(32768), max_tokens: Some(1000) };
+    let model = ModelEntry { context_limit: Some(32768), max_tokens: Some(1000), images: None };
     assert_eq!(config.model_entry("lab", "qwen3.5"), model);
     assert_eq!(config.model_entry("other", "qwen3.5"), ModelEntry::default());
     assert_eq!(config.env.pass, ["A", "B"]);

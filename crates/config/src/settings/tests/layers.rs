@@ -198,7 +198,7 @@ fn provider_may_be_a_text_or_a_table() {
         "models": {"qwen": {"context_limit": 4096, "max_tokens": 512}}}}"#);
     assert_eq!(one.provider.as_deref(), Some("vllm"));
     assert_eq!(one.providers["vllm"].base_url.as_deref(), Some("http://127.0.0.1:8000/v1"));
-    let expected = ModelEntry { context_limit: Some(4096), max_tokens: Some(512) };
+    let expected = ModelEntry { context_limit: Some(4096), max_tokens: Some(512), images: None };
     assert_eq!(one.model_entry("vllm", "qwen"), expected);
 
     let nameless = of(r#"{"provider": {"baseURL": "http://h/v1", "models": ["a", "b"]}}"#);

@@ -12,16 +12,21 @@ mod terminals;
 mod told;
 mod turn;
 
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use zdx_acp::shapes::StopReason;
-use zdx_protocol::{ErrorKind, Event, NoticeLevel, Outcome, Prompt, Transcript};
+use zdx_protocol::{Content, ErrorKind, Event, NoticeLevel, Outcome, Prompt, Transcript};
 
 use super::{BackendInfo, ContextBudget, NO_MODEL_CHOICE};
 use crate::acp::{AgentCommand, Launch, PREFIX, stopped};
 use crate::call::{TurnIo, TurnResult};
 use link::{Chosen, Link, Trouble};
+use prompt::PromptContent;
 use told::Teller;
 
 pub(crate) struct Acp {
@@ -108,7 +113,7 @@ impl Acp {
             (transcript.turns, prompt::attached(&transcript))
         };
         let mut teller = Teller::new(io.clone(), turn, &self.command.name);
-        let ended = self.answer(&prompt.text, &attached, &mut teller, io).await;
+        let ended = self.answer(&prompt.text, attached, &mut teller, io).await;
         // Whatever it says of the end of a turn that was called off.
         let ended = if io.cancel.is_cancelled() { Err(Trouble::Interrupted) } else { ended };
         let (usage, denied, text) = teller.finish(ended.is_ok()).await;
@@ -121,7 +126,7 @@ impl Acp {
     async fn answer(
         &mut self,
         text: &str,
-        attached: &[String],
+        attached: Vec<Content>,
         teller: &mut Teller,
         io: &TurnIo,
     ) -> Result<StopReason, Trouble> {
@@ -142,7 +147,8 @@ impl Acp {
             Ok(()) => {
                 self.tell_mode(&link, io).await;
                 let meanwhile = std::mem::take(&mut self.meanwhile);
-                let blocks = prompt::blocks(text, &meanwhile, attached, &link.welcome, io.session.root());
+                let attached = self.with_images(attached, &link, io).await;
+                let blocks = prompt::blocks(text, &meanwhile, &attached, &link.welcome, io.session.root());
                 self.with_words(&mut link, blocks, teller, io).await
             }
             Err(trouble) => Err(trouble),
@@ -155,6 +161,24 @@ impl Acp {
             Err(Trouble::Interrupted | Trouble::Failed(..)) => link.stop().await,
         }
         ended
+    }
+
+    /// Reads the images that the agent takes, and tells the user of those that it is only told about.
+    async fn with_images(&self, attached: Vec<Content>, link: &Link, io: &TurnIo) -> Vec<PromptContent> {
+        let takes_images = prompt::takes(&link.welcome, "image");
+        if let Some(image) = attached.iter().find_map(Content::image).filter(|_| !takes_images) {
+            let message =
+                format!("{}: {} does not take images; it gets a note", image.summary(), self.command.name);
+            io.session.events.notice(NoticeLevel::Warning, message).await;
+        }
+        let store = Arc::clone(&io.session.state.tools.content);
+        let read = move |content: Content| {
+            let image = content.image().filter(|_| takes_images);
+            let base64 = image.and_then(|image| store.get(&image.blob.sha256).ok());
+            PromptContent { base64: base64.map(|bytes| STANDARD.encode(bytes)), content }
+        };
+        let reading = tokio::task::spawn_blocking(move || attached.into_iter().map(read).collect());
+        reading.await.unwrap_or_default()
     }
 
     /// The protocol has no place for why something was not allowed, so it is said when the agent has ended its turn, as the

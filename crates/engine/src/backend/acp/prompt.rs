@@ -1,60 +1,61 @@
-//! A prompt as an agent gets it: the person's words, and what was mentioned in them.
+//! A prompt as an agent gets it: the person's words, and the content that was attached to them.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use zdx_acp::shapes::Welcome;
-use zdx_protocol::{Part, Role, Transcript};
-
-const FILE: &str = "@file:";
+use zdx_protocol::{Content, Part, Role, Transcript};
 
 /// Returns what was attached to the prompt of the turn that has started: it stands right before it, in a message of its own.
-pub(super) fn attached(transcript: &Transcript) -> Vec<String> {
+pub(super) fn attached(transcript: &Transcript) -> Vec<Content> {
     let attached = match transcript.messages() {
         // A prompt that nothing is attached to joins an earlier one that was not answered.
         [.., before, prompt] if prompt.parts.len() == 1 => Some(before),
         _ => None,
     };
     let attached = attached.filter(|before| before.role == Role::System);
-    let text = |part: &Part| match part {
-        Part::Text(text) => Some(text.clone()),
-        Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
-    };
-    attached.into_iter().flat_map(|attached| &attached.parts).filter_map(text).collect()
+    attached.into_iter().flat_map(|attached| &attached.parts).flat_map(Part::content).cloned().collect()
+}
+
+/// Content with the bytes of an image, where it is one that can be sent.
+pub(super) struct PromptContent {
+    pub content: Content,
+    pub base64: Option<String>,
+}
+
+/// Whether an agent says that it takes this kind of block.
+pub(super) fn takes(welcome: &Welcome, kind: &str) -> bool {
+    welcome.capabilities["promptCapabilities"][kind] == Value::Bool(true)
 }
 
 /// `before` is what a person has done since the last one.
 pub(super) fn blocks(
     text: &str,
     before: &[String],
-    attached: &[String],
+    attached: &[PromptContent],
     welcome: &Welcome,
     root: &Path,
 ) -> Vec<Value> {
-    let embeds = welcome.capabilities["promptCapabilities"]["embeddedContext"] == Value::Bool(true);
-    let block = |attached: &String| match (embeds, attached.split_once('\n')) {
-        (true, Some((label, text))) => {
-            let uri = address(label, root);
-            json!({"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}})
-        }
-        (true, None) | (false, _) => json!({"type": "text", "text": attached}),
-    };
     let words = |text: &str| json!({"type": "text", "text": text});
+    let embeds = takes(welcome, "embeddedContext");
+    let resource = |uri: String, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}});
+    let block = |attached: &PromptContent| match (&attached.content, &attached.base64) {
+        (Content::File(file), _) if embeds => {
+            resource(format!("file://{}", root.join(&file.name).display()), file.body())
+        }
+        (Content::Resource(found), _) if embeds => resource(format!("@{}", found.name), found.body()),
+        (Content::Image(image), Some(base64)) => {
+            json!({"type": "image", "mimeType": image.blob.media_type, "data": base64})
+        }
+        (content, _) => words(&content.text()),
+    };
     let before = before.iter().map(|text| words(text));
     before.chain(attached.iter().map(block)).chain([words(text)]).collect()
 }
 
-/// Of a file that was mentioned; anything else is named as it was.
-fn address(label: &str, root: &Path) -> String {
-    match label.strip_prefix(FILE) {
-        Some(path) => format!("file://{}", root.join(path).display()),
-        None => label.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use zdx_protocol::{Event, record};
+    use zdx_protocol::{AttachedContent, Event, FileRef, record};
 
     use super::*;
 
@@ -65,12 +66,13 @@ mod tests {
             transcript.absorb(event.record(record::now()).unwrap());
             attached(&transcript)
         };
+        let file = |name: &str| Content::File(Box::new(FileRef::new(name, "x")));
         let prompt = |text: &str| Event::TurnStarted { turn: 1, prompt: text.to_owned() };
-        let attach = |text: &str| Event::Attached { label: String::new(), text: text.to_owned() };
+        let attach = |name: &str| Event::Attached(AttachedContent::new(file(name)));
         assert!(tell(prompt("alone")).is_empty());
         tell(attach("a"));
         tell(attach("b"));
-        assert_eq!(tell(prompt("about these")), ["a", "b"]);
+        assert_eq!(tell(prompt("about these")), [file("a"), file("b")]);
         assert!(tell(prompt("again, since nobody answered")).is_empty());
         tell(Event::AssistantFinal { text: "hm".to_owned(), partial: false, continues: false });
         assert!(tell(prompt("next")).is_empty());

@@ -275,8 +275,17 @@ impl Teller {
         let duration_ms = millis(told.began.elapsed());
         let name = told.name.clone();
         let reads = reads(kind(call.kind.as_deref()), told.only_reads).filter(|_| changes.is_empty());
-        let event =
-            Event::ToolFinished { id, name, origin: ORIGIN, result, diff, duration_ms, reads, beside: None };
+        let event = Event::ToolFinished {
+            id,
+            name,
+            origin: ORIGIN,
+            result,
+            content: Vec::new(),
+            diff,
+            duration_ms,
+            reads,
+            beside: None,
+        };
         self.io.session.events.emit(event).await;
     }
 
@@ -333,6 +342,7 @@ impl Teller {
                 name,
                 origin: ORIGIN,
                 result,
+                content: Vec::new(),
                 diff: None,
                 duration_ms,
                 reads,

@@ -1,13 +1,15 @@
 //! A model behind an API: where it is, what it is told, how much it may use, and (in `turn`) how it is driven.
 
+mod images;
 mod limits;
 mod models;
 mod turn;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use zdx_models::{Client, Endpoint, ModelError, Thinking};
+use zdx_models::{Client, Endpoint, ModelError, RequestImages, Thinking};
 use zdx_protocol::{Event, NoticeLevel, Prompt, ToolCode, ToolError, ToolSpec, Transcript};
 
 use super::{BackendInfo, TurnRequest};
@@ -39,6 +41,10 @@ pub(crate) struct Native {
     /// Whether files are as they were left was looked at, when the session was gone on with.
     looked_at_files: bool,
     models: ModelLister,
+    /// The images of the next request.
+    images: RequestImages,
+    /// Models with hashes of images that they were not sent, as the user knows.
+    told_unsent: HashSet<(String, String)>,
 }
 
 /// What models are reached with, and the one in use.
@@ -80,6 +86,8 @@ impl Native {
             told_of_text_calls: false,
             looked_at_files: false,
             models: ModelLister::new(&seed),
+            images: RequestImages::default(),
+            told_unsent: HashSet::new(),
             seed,
         };
         native.recall_limit();

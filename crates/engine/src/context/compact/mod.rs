@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use zdx_protocol::compaction::{Author, Dropped, DroppedCall, LoadedSkill, State, Trigger};
 use zdx_protocol::conversation::calls;
 use zdx_protocol::display::text::one_line;
-use zdx_protocol::transcript::{OpenInput, weight};
+use zdx_protocol::transcript::{ContextSize, OpenInput};
 use zdx_protocol::{Compaction, Message, Part, Role, Todo, TodoStatus, Transcript, path_text, record};
 use zdx_workspace::text;
 
@@ -95,7 +95,8 @@ pub(crate) fn plan(
         return None;
     }
     let attached = open.map_or_else(Vec::new, |open| attached(messages, &open));
-    let lead_in = weigh(&attached);
+    let size = transcript.size();
+    let lead_in = weigh(&attached, size);
     let fresh = transcript.prompts_since_compaction();
     let most = gauge.bytes(gauge.limit / squeeze.instructions());
     let (prompts, shortened) = prompts(carried, &fresh, trigger);
@@ -107,9 +108,9 @@ pub(crate) fn plan(
     let taken: usize = skills.iter().map(|skill| skill.content.len()).sum();
     let most = most_kept(transcript, gauge, trigger);
     let share = (room * 4 / 10 + (room * 3 / 10).saturating_sub(taken)).min(most);
-    let from = kept_from(messages, first, share + lead_in);
-    let mut kept = kept(messages, first, from, (room * 4 / 10).min(most));
-    let dropped = dropped(messages, first, messages.len() - kept.len(), done.calls);
+    let from = kept_from(transcript, first, share + lead_in);
+    let mut kept = kept(transcript, first, from, (room * 4 / 10).min(most));
+    let dropped = dropped(transcript, first, messages.len() - kept.len(), done.calls);
     if kept.is_empty() {
         kept = attached;
     }
@@ -141,7 +142,7 @@ pub(crate) fn plan(
         summary_bytes: (room * 3 / 10).clamp(squeeze.least_summary(), MOST_SUMMARY),
         shortened,
     };
-    let (weight, total) = (plan.weight(), transcript.size().total());
+    let (weight, total) = (plan.weight(size), size.total());
     let worth_it = match trigger {
         Trigger::Auto | Trigger::Refused => weight * 20 < total * 19,
         Trigger::Asked => weight < total,
@@ -151,8 +152,9 @@ pub(crate) fn plan(
 
 impl CompactionPlan {
     /// About what the context will weigh.
-    fn weight(&self) -> u64 {
-        (self.compaction.context_text().len() + self.summary_bytes + weigh(&self.compaction.kept)) as u64
+    fn weight(&self, size: ContextSize) -> u64 {
+        let kept = weigh(&self.compaction.kept, size);
+        (self.compaction.context_text().len() + self.summary_bytes + kept) as u64
     }
 
     /// The whole record. The state is read last, so that it counts what asking for the summary has used.
@@ -181,12 +183,13 @@ impl CompactionPlan {
 fn attached(messages: &[Message], open: &OpenInput) -> Vec<Message> {
     let is_attached = |at: &&(usize, usize)| messages[at.0].role == Role::System;
     let part = |(message, part): &(usize, usize)| messages[*message].parts[*part].clone();
-    let parts: Vec<Part> = open.texts.iter().filter(is_attached).map(part).collect();
+    let parts: Vec<Part> = open.content.iter().filter(is_attached).map(part).collect();
     if parts.is_empty() { Vec::new() } else { vec![Message { role: Role::System, parts }] }
 }
 
-fn weigh(messages: &[Message]) -> usize {
-    let weight = messages.iter().flat_map(|message| &message.parts).map(weight).sum::<u64>();
+/// Counts images as the context's size does.
+fn weigh(messages: &[Message], size: ContextSize) -> usize {
+    let weight: u64 = messages.iter().flat_map(|message| &message.parts).map(|part| size.weight(part)).sum();
     usize::try_from(weight).unwrap_or(usize::MAX)
 }
 
@@ -281,12 +284,13 @@ fn fit_skills(skills: Vec<LoadedSkill>, mut room: usize) -> (Vec<LoadedSkill>, V
 }
 
 /// Where the part begins that stays as it is: never between a call and its result.
-fn kept_from(messages: &[Message], first: usize, room: usize) -> usize {
+fn kept_from(transcript: &Transcript, first: usize, room: usize) -> usize {
+    let (messages, size) = (transcript.messages(), transcript.size());
     let mut weighed = 0;
     let mut from = messages.len();
     for (at, message) in messages.iter().enumerate().skip(first).rev() {
-        weighed += message.parts.iter().map(weight).sum::<u64>();
-        if weighed > room as u64 {
+        weighed += weigh(std::slice::from_ref(message), size);
+        if weighed > room {
             break;
         }
         if may_begin(message) {
@@ -302,7 +306,8 @@ fn may_begin(message: &Message) -> bool {
 }
 
 /// The last messages. If even the last step is too large, its results are cut: the model has not seen them yet.
-fn kept(messages: &[Message], first: usize, from: usize, room: usize) -> Vec<Message> {
+fn kept(transcript: &Transcript, first: usize, from: usize, room: usize) -> Vec<Message> {
+    let (messages, size) = (transcript.messages(), transcript.size());
     if from < messages.len() {
         return messages[from..].to_vec();
     }
@@ -312,14 +317,14 @@ fn kept(messages: &[Message], first: usize, from: usize, room: usize) -> Vec<Mes
     let parts = || step.iter().flat_map(|message| &message.parts);
     let is_result = |part: &&Part| matches!(part, Part::ToolResult { .. });
     let results = parts().filter(is_result).count().max(1);
-    let others: u64 = parts().filter(|part| !is_result(part)).map(weight).sum();
+    let others: u64 = parts().filter(|part| !is_result(part)).map(|part| size.weight(part)).sum();
     let each = room.saturating_sub(usize::try_from(others).unwrap_or(usize::MAX)) / results;
     for part in step.iter_mut().flat_map(|message| &mut message.parts) {
         if let Part::ToolResult { output, .. } = part {
             *output = cap::fit(output.unpack(), each, "").into();
         }
     }
-    let fits = step.iter().flat_map(|message| &message.parts).map(weight).sum::<u64>() <= 2 * room as u64;
+    let fits = weigh(&step, size) <= 2 * room;
     if fits { step } else { Vec::new() }
 }
 
@@ -330,9 +335,14 @@ fn next_steps(todos: &[Todo]) -> Vec<String> {
     open.take(MOST_STEPS).map(|todo| one_line(&todo.content, CALL_COLUMNS)).collect()
 }
 
-fn dropped(messages: &[Message], first: usize, until: usize, lines: Vec<(String, DroppedCall)>) -> Dropped {
-    let gone = messages.get(first..until).unwrap_or_default();
-    let bytes = gone.iter().flat_map(|message| &message.parts).map(weight).sum();
+fn dropped(
+    transcript: &Transcript,
+    first: usize,
+    until: usize,
+    lines: Vec<(String, DroppedCall)>,
+) -> Dropped {
+    let gone = transcript.messages().get(first..until).unwrap_or_default();
+    let bytes = weigh(gone, transcript.size()) as u64;
     let ids: HashSet<&str> = calls(gone).map(|call| call.id).collect();
     let mut lines: Vec<DroppedCall> =
         lines.into_iter().filter(|(id, _)| ids.contains(id.as_str())).map(|(_, line)| line).collect();

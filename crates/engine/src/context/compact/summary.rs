@@ -59,10 +59,8 @@ pub(crate) fn from_session(transcript: &Transcript, bytes: usize) -> String {
     let earlier = transcript.compaction().map(|earlier| earlier.summary.as_str()).unwrap_or_default();
     let mut left = if earlier.is_empty() { bytes } else { bytes / 2 };
     let texts = transcript.messages().iter().filter(|message| message.role == Role::Assistant);
-    let texts = texts.flat_map(|message| &message.parts).filter_map(|part| match part {
-        Part::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
-        Part::Reasoning(_) | Part::ToolUse { .. } | Part::ToolResult { .. } => None,
-    });
+    let texts = texts.flat_map(|message| &message.parts).filter_map(Part::as_text);
+    let texts = texts.map(str::trim).filter(|text| !text.is_empty());
     let mut sayings = Vec::new();
     for text in texts.collect::<Vec<_>>().into_iter().rev() {
         let saying = format!("- {}", one_line(text, ONE_SAYING));

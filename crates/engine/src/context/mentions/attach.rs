@@ -4,13 +4,13 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use zdx_protocol::{Target, path_text};
+use zdx_protocol::{Content, ContentOrigin, FileRef, ImageFormat, Target, path_text};
 
 use zdx_protocol::mentions::{Mention, MentionAuthor, MentionForm, MentionTarget, trimmed};
 use zdx_workspace::HashingReader;
-use zdx_workspace::Workspace;
 use zdx_workspace::text::{InvalidUtf8, before_cut, decode};
-use zdx_workspace::workspace::{FileError, near_names};
+use zdx_workspace::workspace::{FileError, OpenedFile, near_names};
+use zdx_workspace::{ContentStore, Workspace};
 
 const LARGEST: usize = 64 * 1024;
 const LARGEST_TOTAL: usize = 256 * 1024;
@@ -27,8 +27,7 @@ const MOST_READ: usize = 10_000;
 pub(crate) struct Attachment {
     /// The path as it was typed, with its lines.
     pub label: String,
-    /// `@file:<path>`, a line break, and the content.
-    pub text: String,
+    pub content: Content,
     /// Where the rest can be read, if only a part of it fits.
     pub path: String,
 }
@@ -44,8 +43,8 @@ pub(crate) struct Attached {
 }
 
 /// Each file once, in the order of mention.
-pub(crate) fn attach(mentions: &[Mention], workspace: &Workspace) -> Attached {
-    let mut desk = Desk { workspace, seen: Vec::new(), bytes: 0, out: Attached::default() };
+pub(crate) fn attach(mentions: &[Mention], workspace: &Workspace, images: &ContentStore) -> Attached {
+    let mut desk = Desk { workspace, images, seen: Vec::new(), bytes: 0, out: Attached::default() };
     for mention in mentions {
         match &mention.what {
             MentionTarget::Link(link) => desk.out.links.push(link.clone()),
@@ -58,6 +57,7 @@ pub(crate) fn attach(mentions: &[Mention], workspace: &Workspace) -> Attached {
 
 struct Desk<'a> {
     workspace: &'a Workspace,
+    images: &'a ContentStore,
     seen: Vec<(PathBuf, Option<Lines>)>,
     bytes: usize,
     out: Attached,
@@ -77,11 +77,15 @@ impl Desk<'_> {
 
     fn path(&mut self, written: &str, form: MentionForm, author: MentionAuthor) {
         let Some(Found { label, path, target, lines }) = find(self.workspace, written) else {
-            if form == MentionForm::Named || looks_like_a_file(trimmed(written)) {
+            if form == MentionForm::Named || form == MentionForm::Bare && looks_like_a_file(trimmed(written))
+            {
                 self.missing(trimmed(written));
             }
             return;
         };
+        if form == MentionForm::Dropped && !self.is_image(&target) {
+            return;
+        }
         if !target.inside && !is_absolute(path) {
             return self.say(
                 path,
@@ -107,10 +111,9 @@ impl Desk<'_> {
                         .notices
                         .push(format!("attached {}, which is outside the project", target.path.display()));
                 }
-                self.bytes += content.len();
+                self.bytes += content.as_text().map_or(0, str::len);
                 let (label, path) = (label.to_owned(), path.to_owned());
-                let text = format!("@file:{label}\n{content}");
-                self.out.attachments.push(Attachment { label, text, path });
+                self.out.attachments.push(Attachment { label, content, path });
                 self.seen.push((target.path, lines));
             }
             Err(what) => self.say(label, &format!("not attached: {what}")),
@@ -124,12 +127,33 @@ impl Desk<'_> {
         self.say(written, &format!("there is no such file; nothing was attached{hint}"));
     }
 
-    fn content(&mut self, path: &str, target: &Target, lines: Option<Lines>) -> Result<String, String> {
+    fn is_image(&self, target: &Target) -> bool {
+        let mut start = Vec::new();
+        let opened = self.workspace.open_file(target).ok();
+        let read = opened.and_then(|opened| opened.file.take(16).read_to_end(&mut start).ok());
+        read.is_some() && ImageFormat::of_magic(&start).is_some()
+    }
+
+    fn content(&mut self, label: &str, target: &Target, lines: Option<Lines>) -> Result<Content, String> {
         let opened = match self.workspace.open_file(target) {
             Ok(opened) => opened,
-            Err(FileError::NotRegular { what: "a folder", .. }) => return listing(target),
+            Err(FileError::NotRegular { what: "a folder", .. }) => return Ok(file(label, &listing(target)?)),
             Err(error) => return Err(error.to_string()),
         };
+        match self.images.add_image_file(&opened.file, opened.size, label, ContentOrigin::Mention) {
+            Some(Ok(image)) => Ok(Content::Image(Box::new(image))),
+            Some(Err(error)) => Err(error.to_string()),
+            None => Ok(file(label, &self.text(label, opened, target, lines)?)),
+        }
+    }
+
+    fn text(
+        &mut self,
+        path: &str,
+        opened: OpenedFile,
+        target: &Target,
+        lines: Option<Lines>,
+    ) -> Result<String, String> {
         let room = LARGEST.min(LARGEST_TOTAL - self.bytes);
         let mut file = HashingReader::new(opened.file, opened.size);
         if let Some(lines) = lines {
@@ -156,6 +180,10 @@ impl Desk<'_> {
     fn say(&mut self, path: &str, what: &str) {
         self.out.notices.push(format!("@{path}: {what}"));
     }
+}
+
+fn file(label: &str, text: &str) -> Content {
+    Content::File(Box::new(FileRef::new(label, text)))
 }
 
 /// The longest reading of what was written that is a file: a sentence may go on right behind it, and lines of it may

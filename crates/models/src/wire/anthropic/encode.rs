@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use zdx_protocol::{Role, ToolSpec};
+use zdx_protocol::{Packed, Role, ToolOutput, ToolSpec};
 
 use super::super::history::{self, Object};
 use super::super::{HttpRequest, Wire, write_body};
@@ -70,6 +70,9 @@ enum BlockKind<'a> {
     Text {
         text: Cow<'a, str>,
     },
+    Image {
+        source: ImageSource<'a>,
+    },
     Thinking {
         thinking: &'a str,
         signature: &'a str,
@@ -84,10 +87,25 @@ enum BlockKind<'a> {
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
-        content: &'a str,
+        content: ResultContent<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+}
+
+/// The string is what every server knows; parts are for images alone.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ResultContent<'a> {
+    Text(Cow<'a, str>),
+    Blocks(Vec<BlockKind<'a>>),
+}
+
+#[derive(Serialize)]
+struct ImageSource<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: &'a str,
 }
 
 /// "Cache everything up to here." At most four are allowed.
@@ -151,7 +169,7 @@ fn tools(specs: &[ToolSpec]) -> Vec<Tool<'_>> {
 
 fn messages<'a>(request: &ModelRequest<'a>) -> Vec<Message<'a>> {
     let mut messages: Vec<Message<'a>> = Vec::new();
-    for turn in history::turns(request.messages, Wire::Anthropic, request.model) {
+    for turn in history::turns(request, Wire::Anthropic) {
         let role = turn.role;
         if messages.is_empty() && role == Role::Assistant {
             let opening = Block::from(BlockKind::text("(the conversation continues)"));
@@ -178,7 +196,8 @@ fn messages<'a>(request: &ModelRequest<'a>) -> Vec<Message<'a>> {
 
 fn block(block: history::Block<'_>) -> Option<Block<'_>> {
     let kind = match block {
-        history::Block::Text(text) => BlockKind::text(text),
+        history::Block::Text(text) => BlockKind::Text { text },
+        history::Block::Image(image) => image_block(&image),
         history::Block::Reasoning(thought) => {
             let opaque = thought.opaque.as_ref()?;
             match (opaque["signature"].as_str(), opaque["redacted"].as_str()) {
@@ -190,11 +209,31 @@ fn block(block: history::Block<'_>) -> Option<Block<'_>> {
         history::Block::Call { id, name, arguments, .. } => {
             BlockKind::ToolUse { id, name, input: Object(arguments) }
         }
-        history::Block::Result { id, output } => {
-            BlockKind::ToolResult { tool_use_id: id, content: output.text(), is_error: !output.is_ok() }
-        }
+        history::Block::Result { id, output, content } => BlockKind::ToolResult {
+            tool_use_id: id,
+            content: result_content(output, &content),
+            is_error: !output.is_ok(),
+        },
     };
     Some(kind.into())
+}
+
+fn image_block<'a>(image: &history::SentImage<'a>) -> BlockKind<'a> {
+    let history::SentImage { media_type, base64 } = *image;
+    BlockKind::Image { source: ImageSource { r#type: "base64", media_type, data: base64 } }
+}
+
+fn result_content<'a>(output: &'a Packed<ToolOutput>, content: &[history::Block<'a>]) -> ResultContent<'a> {
+    let text = history::output_text(output, content);
+    let image = |block: &history::Block<'a>| match block {
+        history::Block::Image(image) => Some(image_block(image)),
+        _ => None,
+    };
+    let images: Vec<BlockKind> = content.iter().filter_map(image).collect();
+    if images.is_empty() {
+        return ResultContent::Text(text);
+    }
+    ResultContent::Blocks([BlockKind::Text { text }].into_iter().chain(images).collect())
 }
 
 /// Marks the end of the conversation, and the end of the user message before: there the last request put its

@@ -1,18 +1,19 @@
 use serde_json::json;
 use zdx_protocol::record::now;
-use zdx_protocol::{CallOrigin, Event, Record, ToolCall, Transcript};
+use zdx_protocol::{CallOrigin, Event, Message, Record, ToolCall, Transcript};
 
 use super::*;
 use crate::wire::testing::*;
 
 fn shape(messages: &[Message]) -> Vec<String> {
     let block = |block: &Block| match block {
-        Block::Text(text) => (*text).to_owned(),
+        Block::Text(text) => text.to_string(),
+        Block::Image(image) => format!("<{}>", image.base64),
         Block::Reasoning(thought) => format!("({})", thought.text),
         Block::Call { id, name, .. } => format!("{name}#{id}"),
-        Block::Result { id, output } => format!("{}#{id}", if output.is_ok() { "ok" } else { "err" }),
+        Block::Result { id, output, .. } => format!("{}#{id}", if output.is_ok() { "ok" } else { "err" }),
     };
-    turns(messages, Wire::OpenaiChat, MODEL)
+    turns(&request(messages, &[]), Wire::OpenaiChat)
         .iter()
         .map(|turn| {
             format!("{:?}: {}", turn.role, turn.blocks.iter().map(block).collect::<Vec<_>>().join(", "))
@@ -124,10 +125,10 @@ fn a_signature_goes_back_with_its_own_call_to_its_own_model_alone() {
     let opaque = json!({"thoughtSignature": "CpcBAdHtim+/=="});
     let messages = remembered(&[signed("a", None), signed("b", Some(opaque.clone())), signed("c", None)]);
     let signatures = |wire: Wire, model: &str| -> Vec<(String, Option<Value>)> {
-        let turns = turns(&messages, wire, model);
+        let turns = turns(&ModelRequest { model, ..request(&messages, &[]) }, wire);
         let signature = |block: &Block| match block {
             Block::Call { id, signature, .. } => Some((id.to_string(), signature.cloned())),
-            Block::Text(_) | Block::Reasoning(_) | Block::Result { .. } => None,
+            Block::Text(_) | Block::Image(_) | Block::Reasoning(_) | Block::Result { .. } => None,
         };
         turns.iter().flat_map(|turn| &turn.blocks).filter_map(signature).collect()
     };

@@ -7,13 +7,16 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use zdx_protocol::{Reasoning, Role, ToolSpec};
 
-use super::super::history::{self, Block, Turn, object_text};
+use super::super::history::{self, Block, SentImage, Turn, object_text, output_text};
 use super::super::{HttpRequest, Wire, write_body};
 use super::reasoning::{REASONING, REASONING_CONTENT};
 use crate::{ModelError, ModelRequest};
 
 #[cfg(test)]
 mod tests;
+
+/// Said before the images of tool results, which follow the results in a message of the user.
+const RESULT_IMAGES: &str = "Images from the tool results above:";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -65,7 +68,7 @@ enum Message<'a> {
         content: Cow<'a, str>,
     },
     User {
-        content: Cow<'a, str>,
+        content: UserContent<'a>,
     },
     Assistant {
         /// Null beside calls without text: the empty string upsets some servers, a missing field others.
@@ -81,8 +84,37 @@ enum Message<'a> {
     },
     Tool {
         tool_call_id: &'a str,
-        content: &'a str,
+        content: Cow<'a, str>,
     },
+}
+
+/// Parts are for images alone: many chat templates know only the string.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum UserContent<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<UserPart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum UserPart<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    url: DataUrl<'a>,
+}
+
+/// Written without a copy of the image in between.
+struct DataUrl<'a>(&'a SentImage<'a>);
+
+impl Serialize for DataUrl<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("data:{};base64,{}", self.0.media_type, self.0.base64))
+    }
 }
 
 #[derive(Serialize)]
@@ -102,7 +134,7 @@ struct CalledFunction<'a> {
 pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, ModelError> {
     let messages = Messages {
         system: Some(request.system).filter(|system| !system.trim().is_empty()),
-        turns: history::turns(request.messages, Wire::OpenaiChat, request.model),
+        turns: history::turns(request, Wire::OpenaiChat),
     };
     let tokens = Some(request.max_tokens);
     let (max_tokens, max_completion_tokens) =
@@ -140,13 +172,14 @@ impl Serialize for Messages<'_> {
         for Turn { role, blocks } in &self.turns {
             // Results come first, each a message of its own; what was said besides follows as one.
             for block in blocks {
-                if let Block::Result { id, output } = block {
-                    all.serialize_element(&Message::Tool { tool_call_id: id, content: output.text() })?;
+                if let Block::Result { id, output, content } = block {
+                    let content = output_text(output, content);
+                    all.serialize_element(&Message::Tool { tool_call_id: id, content })?;
                 }
             }
             let rest = match role {
                 Role::Assistant => Some(assistant(blocks)),
-                Role::User | Role::System => joined(blocks).map(|content| Message::User { content }),
+                Role::User | Role::System => user_content(blocks).map(|content| Message::User { content }),
             };
             if let Some(rest) = rest {
                 all.serialize_element(&rest)?;
@@ -174,7 +207,7 @@ fn assistant<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
                 let function = CalledFunction { name, arguments: object_text(arguments) };
                 tool_calls.push(Call { id, r#type: "function", function });
             }
-            Block::Text(_) | Block::Result { .. } => {}
+            Block::Text(_) | Block::Image(_) | Block::Result { .. } => {}
         }
     }
     // Servers that think between calls (DeepSeek, vLLM) want it back with the calls, and only there.
@@ -183,14 +216,41 @@ fn assistant<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
     Message::Assistant { content, reasoning_details, reasoning, reasoning_content, tool_calls }
 }
 
+/// Images of results come first: a tool's own message may hold text only.
+fn user_content<'a>(blocks: &'a [Block<'a>]) -> Option<UserContent<'a>> {
+    let of_results = blocks.iter().flat_map(|block| match block {
+        Block::Result { content, .. } => content.iter().filter_map(image).collect(),
+        _ => Vec::new(),
+    });
+    let mut parts: Vec<UserPart> = of_results.collect();
+    if !parts.is_empty() {
+        parts.insert(0, UserPart::Text { text: RESULT_IMAGES });
+    }
+    parts.extend(blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(UserPart::Text { text }),
+        other => image(other),
+    }));
+    match parts.iter().any(|part| matches!(part, UserPart::ImageUrl { .. })) {
+        true => Some(UserContent::Parts(parts)),
+        false => joined(blocks).map(UserContent::Text),
+    }
+}
+
+fn image<'a>(block: &'a Block<'a>) -> Option<UserPart<'a>> {
+    match block {
+        Block::Image(image) => Some(UserPart::ImageUrl { image_url: ImageUrl { url: DataUrl(image) } }),
+        _ => None,
+    }
+}
+
 /// All text as one string: many chat templates know no other content, and none knows two messages of one role.
-fn joined<'a>(blocks: &[Block<'a>]) -> Option<Cow<'a, str>> {
-    let text = |block: &Block<'a>| match block {
-        Block::Text(text) => Some(*text),
-        Block::Reasoning(_) | Block::Call { .. } | Block::Result { .. } => None,
+fn joined<'a>(blocks: &'a [Block<'a>]) -> Option<Cow<'a, str>> {
+    let text = |block: &'a Block<'a>| match block {
+        Block::Text(text) => Some(text),
+        Block::Image(_) | Block::Reasoning(_) | Block::Call { .. } | Block::Result { .. } => None,
     };
     let mut texts = blocks.iter().filter_map(text);
-    let mut all = Cow::Borrowed(texts.next()?);
+    let mut all = Cow::Borrowed(&**texts.next()?);
     for text in texts {
         let all = all.to_mut();
         all.push_str("\n\n");

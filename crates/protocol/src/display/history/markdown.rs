@@ -4,6 +4,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::{text, when};
+use crate::content::AttachedContent;
 use crate::display::titles;
 use crate::path_text;
 use crate::record::{Meta, ToolResult, ToolUse, ToolUseOrigin};
@@ -22,9 +23,8 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         Entry::Said { text, .. } if text.trim().is_empty() => String::new(),
         Entry::Said { text, .. } => format!("\n{}\n\n", text.trim_end()),
         Entry::Ran { text, .. } => fenced(text),
-        Entry::Attached { text } => {
-            let label = text.lines().next().unwrap_or_default();
-            format!("- attached {}\n", code(label.strip_prefix("@file:").unwrap_or(label)))
+        Entry::Attached { content } => {
+            format!("- attached {}\n", code(&AttachedContent::new(content.clone()).label))
         }
         Entry::Call(_) => String::new(),
         Entry::Result { call, result } => called(call.as_ref(), result),

@@ -37,16 +37,20 @@ impl From<Broken> for NoRoom {
 /// Before a request. Returns what asking for a summary has used.
 pub(crate) async fn make(native: &mut Native, io: &TurnIo) -> Result<Usage, NoRoom> {
     learn_limit(native, io).await?;
+    native.load_images(io).await;
     if io.session.events.transcript().size().reported.is_some() {
         native.budget.relax();
     }
     native.publish();
     let gauge = native.gauge(&io.session.events.transcript());
     let prune = (native.config().compaction.prune && gauge.should_prune())
-        .then(|| prune::plan(io.session.events.transcript().messages(), &gauge))
+        .then(|| prune::plan(&io.session.events.transcript(), &gauge))
         .flatten();
     if let Some(prune) = prune {
-        io.session.events.emit(Event::Pruned { calls: prune.calls, bytes: prune.bytes }).await;
+        io.session
+            .events
+            .emit(Event::Pruned { calls: prune.calls, images: prune.images, bytes: prune.bytes })
+            .await;
     }
     if native.config().compaction.auto {
         return Ok(shrink(native, io, Trigger::Auto).await?);
@@ -107,7 +111,8 @@ async fn cut_input(native: &Native, io: &TurnIo, squeeze: Squeeze) -> bool {
 }
 
 /// `/compact`: a turn of its own, so that it can be interrupted like any other.
-pub(crate) async fn run_compaction(native: &Native, io: &TurnIo) -> TurnResult {
+pub(crate) async fn run_compaction(native: &mut Native, io: &TurnIo) -> TurnResult {
+    native.load_images(io).await;
     match compact_as_asked(native, io).await {
         Ok(usage) => TurnResult { usage, ..TurnResult::from(Outcome::Completed) },
         Err(_) => TurnResult::from(Outcome::Interrupted),
@@ -265,7 +270,7 @@ async fn ask_for_summary(
     }
     let mut messages = io.session.events.transcript().messages().to_vec();
     match messages.last_mut() {
-        Some(last) if last.role == Role::User => last.parts.push(Part::Text(request)),
+        Some(last) if last.role == Role::User => last.parts.push(Part::text(request)),
         _ => messages.push(Message::text(Role::User, request)),
     }
     let mut answer = summary::SummaryText::default();

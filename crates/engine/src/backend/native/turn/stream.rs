@@ -218,6 +218,7 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
         model: &native.endpoint().model,
         system: &native.system,
         messages,
+        images: &native.images,
         tools: &native.tools,
         max_tokens,
         temperature: native.temperature,

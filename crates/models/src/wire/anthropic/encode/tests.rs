@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 use zdx_protocol::{Message, Part, Reasoning, Role};
 
-use crate::Thinking;
 use crate::wire::Wire::Anthropic;
 use crate::wire::testing::*;
+use crate::{ModelRequest, Thinking};
 
 #[test]
 fn a_request_says_all_and_marks_four_ends() {
@@ -147,4 +147,22 @@ fn every_conversation_is_made_valid() {
     let mut bare = request(&messages[2..3], &[]);
     bare.system = " ";
     assert!(encoded(Anthropic, &bare).get("system").is_none());
+}
+
+#[test]
+fn images_are_blocks_and_a_model_without_them_reads_a_note() {
+    let (messages, images, not_taken) = (with_images(), sent_images(), not_taken());
+    let sent = encoded(Anthropic, &ModelRequest { images: &images, ..request(&messages, &[]) });
+    let source = |data: &str| json!({"type": "base64", "media_type": "image/png", "data": data});
+    let ok = json!({"ok": true, "data": {"path": "b.png"}}).to_string();
+    let first = &sent["messages"][0]["content"];
+    assert_eq!(first[0], json!({"type": "image", "source": source("QUFB")}));
+    assert_eq!(first[1]["text"], "compare");
+    assert_eq!(
+        sent["messages"][2]["content"][0]["content"],
+        json!([{"type": "text", "text": ok}, {"type": "image", "source": source("QkJC")}])
+    );
+    let noted = encoded(Anthropic, &ModelRequest { images: &not_taken, ..request(&messages, &[]) });
+    assert_eq!(noted["messages"][0]["content"][0]["text"], note("a.png"));
+    assert_eq!(noted["messages"][2]["content"][0]["content"], format!("{ok}\n{}", note("b.png")));
 }

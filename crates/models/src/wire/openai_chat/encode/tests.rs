@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 use zdx_protocol::{Message, Part, Reasoning, Role};
 
-use crate::ModelEvent;
 use crate::wire::Wire::OpenaiChat;
 use crate::wire::testing::*;
+use crate::{ModelEvent, ModelRequest, RequestImages};
 
 #[test]
 fn a_request_says_all() {
@@ -134,4 +134,31 @@ fn reasoning_models_of_openai_want_another_name() {
         assert_eq!((body["stream"].as_bool(), body["temperature"].as_f64()), (Some(false), Some(0.0)));
         assert!(body.get("stream_options").is_none() && body.get("tools").is_none());
     }
+}
+
+#[test]
+fn images_are_parts_and_a_model_without_them_reads_a_note() {
+    let (messages, images, not_taken) = (with_images(), sent_images(), not_taken());
+    let sent = encoded(OpenaiChat, &ModelRequest { images: &images, ..request(&messages, &[]) });
+    let image = |data: &str| json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{data}")}});
+    let ok = json!({"ok": true, "data": {"path": "b.png"}}).to_string();
+    assert_eq!(
+        sent["messages"][1],
+        json!({"role": "user", "content": [image("QUFB"), {"type": "text", "text": "compare"}]})
+    );
+    assert_eq!(sent["messages"][3], json!({"role": "tool", "tool_call_id": "t1", "content": ok}));
+    let after = json!([{"type": "text", "text": "Images from the tool results above:"}, image("QkJC")]);
+    assert_eq!(sent["messages"][4], json!({"role": "user", "content": after}));
+    let noted = encoded(OpenaiChat, &ModelRequest { images: &not_taken, ..request(&messages, &[]) });
+    assert_eq!(noted["messages"][1]["content"], format!("{}\n\ncompare", note("a.png")));
+    assert_eq!(noted["messages"][3]["content"], format!("{ok}\n{}", note("b.png")));
+    assert_eq!(noted["messages"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn an_image_that_is_gone_is_a_note() {
+    let (messages, images) = (with_images(), RequestImages::Sent([].into()));
+    let sent = encoded(OpenaiChat, &ModelRequest { images: &images, ..request(&messages, &[]) });
+    let gone = "[image not sent: a.png, PNG 8×6, 99 B; its content is no longer kept]\n\ncompare";
+    assert_eq!(sent["messages"][1]["content"], gone);
 }
