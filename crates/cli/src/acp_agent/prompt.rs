@@ -221,7 +221,7 @@ mod tests {
             json!({"type": "image", "data": "QUFB", "mimeType": "image/png", "uri": "file:///w/shot.png"});
         let prompt = typed(json!([{"type": "text", "text": "why?"}, image]));
         let expected = IncomingImage { name: "shot.png".into(), bytes: (*b"AAA").into() };
-        assert_eq!((prompt.typed(), prompt.images), ("why?", vec![expected]));
+        assert_eq!((prompt.typed(), &prompt.images), ("why?", &vec![expected]));
         assert_eq!(typed(json!([image])).images.len(), 1);
     }
 

@@ -100,9 +100,12 @@ impl Account {
     }
 
     fn pruned(&self, prune: &Prune) -> String {
-        let Prune { calls, bytes, ts } = prune;
+        let Prune { calls, images, bytes, ts } = prune;
         let mut text = format!("pruning {} · {}\n", self.prunings, record::written(*ts));
-        text.push_str(&format!("{}; the session keeps them\n", context::pruned(calls.len(), *bytes)));
+        text.push_str(&format!(
+            "{}; the session keeps them\n",
+            context::pruned(calls.len(), images.len(), *bytes)
+        ));
         for id in calls {
             text.push_str(&format!("  {}\n", self.calls.get(id).unwrap_or(id)));
         }

@@ -29,6 +29,7 @@ mod grants;
 mod guard;
 mod handoff;
 mod history;
+mod images;
 mod json;
 mod killed;
 mod left_behind;

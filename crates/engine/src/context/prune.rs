@@ -147,15 +147,15 @@ mod tests {
         let mut transcript = Transcript::default();
         transcript.set_image_cost(ImageCost::Area);
         let info = ImageInfo { format: ImageFormat::Png, width: 1500, height: 1000 };
-        for name in ["a", "b", "a", "c", "d"] {
+        for (n, name) in ["a", "b", "a", "c", "d"].into_iter().enumerate() {
             let image = ImageRef::new(name.to_owned(), 9, info, name, ContentOrigin::Mention);
             let content = Content::Image(Box::new(image));
             transcript.absorb(Record::Message(record::Message::attached(&content, record::now())));
-            step(&mut transcript, transcript.open_calls().len(), "read", 2_000);
+            step(&mut transcript, n, "read", 2_000);
         }
         let gauge = Gauge::new(&limited(16_384), "", &[], transcript.size());
         let plan = super::plan(&transcript, &gauge).unwrap();
-        assert_eq!((plan.images.clone(), plan.calls.len()), (vec!["a".to_owned(), "b".to_owned()], 0));
+        assert_eq!((plan.images.clone(), plan.calls.len()), (vec!["b".to_owned(), "a".to_owned()], 0));
         let before = transcript.size().total();
         let (images, bytes, ts) = (plan.images, plan.bytes, record::now());
         transcript.apply(&Record::Prune(record::Prune { calls: Vec::new(), images, bytes, ts }));

@@ -95,6 +95,7 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
         origin: zdx_protocol::CallOrigin::Model,
         result,
         diff: Some(text()),
+        content: Vec::new(),
         duration_ms: 1,
         reads: None,
         beside: None,
@@ -157,7 +158,7 @@ fn a_signature_stays_whole_or_goes() {
 #[test]
 fn a_mask_counts_as_shown_wherever_a_model_was_told_it() {
     let masked = "KEY=[redacted]";
-    let result = |output: ToolOutput| Part::ToolResult { tool_use_id: "i".into(), output: output.into() };
+    let result = |output: ToolOutput| Part::result("i", output);
     let (user, assistant) = (zdx_protocol::Role::User, zdx_protocol::Role::Assistant);
     for (role, part, expected) in [
         (user, result(ToolOutput::Ok(json!({"content": masked}))), true),
@@ -186,6 +187,7 @@ fn each_call_and_each_kind_of_text_streams_for_itself() {
         origin: zdx_protocol::CallOrigin::Model,
         result: ToolOutput::Ok(json!({})),
         diff: None,
+        content: Vec::new(),
         duration_ms: 0,
         reads: None,
         beside: None,

@@ -115,6 +115,7 @@ fn finished(id: &str, name: &str, result: ToolOutput, diff: Option<&str>) -> Eve
         origin,
         result,
         diff: diff.map(str::to_owned),
+        content: Vec::new(),
         duration_ms: 2_100,
         reads: None,
         beside: None,

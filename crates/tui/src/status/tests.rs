@@ -53,6 +53,7 @@ fn finished(id: &str) -> Event {
         origin: CallOrigin::Model,
         result: ToolOutput::Ok(serde_json::Value::Null),
         diff: None,
+        content: Vec::new(),
         duration_ms: 1,
         reads: None,
         beside: None,

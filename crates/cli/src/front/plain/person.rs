@@ -59,18 +59,27 @@ impl Plain {
                 self.asked.insert(request.id.clone());
                 None
             }
-            Event::ToolFinished { id, name, origin, result, diff: Some(_), duration_ms, reads, beside } => {
-                self.asked.remove(id).then(|| Event::ToolFinished {
-                    id: id.clone(),
-                    name: name.clone(),
-                    origin: *origin,
-                    result: result.clone(),
-                    diff: None,
-                    duration_ms: *duration_ms,
-                    reads: *reads,
-                    beside: beside.clone(),
-                })
-            }
+            Event::ToolFinished {
+                id,
+                name,
+                origin,
+                result,
+                content,
+                diff: Some(_),
+                duration_ms,
+                reads,
+                beside,
+            } => self.asked.remove(id).then(|| Event::ToolFinished {
+                id: id.clone(),
+                name: name.clone(),
+                origin: *origin,
+                result: result.clone(),
+                content: content.clone(),
+                diff: None,
+                duration_ms: *duration_ms,
+                reads: *reads,
+                beside: beside.clone(),
+            }),
             Event::TurnFinished(_) => {
                 self.asked.clear();
                 None

@@ -42,6 +42,7 @@ fn call(command: &str) -> [Event; 2] {
             name: "bash".into(),
             origin: CallOrigin::Model,
             result,
+            content: Vec::new(),
             diff: None,
             duration_ms: 20,
             reads: None,

@@ -16,7 +16,7 @@ use zdx_testkit::{Running, Zdx};
 use crate::SOON;
 
 /// A client that does what the test says, and keeps all it hears.
-struct Client {
+pub struct Client {
     running: Running,
     next: u64,
 }
@@ -27,7 +27,7 @@ impl Client {
     }
 
     /// Greeted.
-    fn start(zdx: &Zdx, options: &[&str]) -> Self {
+    pub fn start(zdx: &Zdx, options: &[&str]) -> Self {
         let mut client = Self::raw(zdx, options);
         client
             .call("initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}))
@@ -43,7 +43,7 @@ impl Client {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> u64 {
+    pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -51,7 +51,7 @@ impl Client {
     }
 
     /// All that came so far. Whatever is no frame fails the test.
-    fn heard(&self) -> Vec<Value> {
+    pub fn heard(&self) -> Vec<Value> {
         let stdout = self.running.stdout();
         let whole = stdout.rfind('\n').map_or("", |end| &stdout[..end]);
         whole.lines().map(|line| serde_json::from_str(line).expect("nothing but frames on stdout")).collect()
@@ -71,7 +71,7 @@ impl Client {
     }
 
     #[track_caller]
-    fn answer(&self, id: u64) -> Result<Value, Value> {
+    pub fn answer(&self, id: u64) -> Result<Value, Value> {
         self.wait(&format!("an answer to {id}"), |frames| {
             let frame = frames.iter().find(|frame| frame["id"] == id && frame.get("method").is_none())?;
             Some(frame.get("error").map_or_else(|| Ok(frame["result"].clone()), |error| Err(error.clone())))
@@ -85,7 +85,7 @@ impl Client {
     }
 
     #[track_caller]
-    fn open(&mut self, zdx: &Zdx) -> String {
+    pub fn open(&mut self, zdx: &Zdx) -> String {
         let made = self.call("session/new", json!({"cwd": zdx.root(), "mcpServers": []})).expect("a session");
         made["sessionId"].as_str().expect("its id").to_owned()
     }
@@ -139,7 +139,7 @@ impl Client {
 
     /// Hangs up, and sees it end well.
     #[track_caller]
-    fn hang_up(mut self) {
+    pub fn hang_up(mut self) {
         self.running.close_stdin();
         let output = self.running.finish(SOON).success();
         output.json_lines();

@@ -111,7 +111,9 @@ impl Desk<'_> {
                         .notices
                         .push(format!("attached {}, which is outside the project", target.path.display()));
                 }
-                self.bytes += content.as_text().map_or(0, str::len);
+                if let Content::File(file) = &content {
+                    self.bytes += file.body().len();
+                }
                 let (label, path) = (label.to_owned(), path.to_owned());
                 self.out.attachments.push(Attachment { label, content, path });
                 self.seen.push((target.path, lines));

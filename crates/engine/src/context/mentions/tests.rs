@@ -2,8 +2,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use zdx_protocol::mentions::{MentionAuthor, mentions_in};
-use zdx_workspace::Workspace;
+use zdx_protocol::mentions::{self, MentionAuthor, TypedInput, mentions_in};
+use zdx_workspace::{ContentStore, Workspace};
 
 use super::attach::{Attached, attach};
 
@@ -12,6 +12,7 @@ struct Desk {
     root: PathBuf,
     home: PathBuf,
     workspace: Workspace,
+    images: ContentStore,
 }
 
 impl Desk {
@@ -26,17 +27,17 @@ impl Desk {
         fs::write(home.join("notes.md"), "mine").unwrap();
         fs::write(base.join("outside.txt"), "secret").unwrap();
         let workspace = Workspace::open(&root).unwrap().with_home(Some(home.clone()));
-        Self { _dir: dir, root, home, workspace }
+        Self { _dir: dir, root, home, workspace, images: ContentStore::new(None, 100) }
     }
 
     fn attach(&self, text: &str) -> Attached {
-        attach(&mentions_in(text), &self.workspace)
+        attach(&mentions_in(text), &self.workspace, &self.images)
     }
 
     fn texts(&self, text: &str) -> Vec<String> {
         let attached = self.attach(text);
         assert_eq!(attached.notices, [] as [&str; 0], "{text}");
-        attached.attachments.into_iter().map(|one| one.text).collect()
+        attached.attachments.into_iter().map(|one| one.content.text().into_owned()).collect()
     }
 
     /// Nothing is attached, and the one notice says why.
@@ -96,7 +97,7 @@ fn what_the_user_types_in_full_is_honoured_with_a_word() {
     {
         let attached = desk.attach(&text);
         assert_eq!(attached.attachments.len(), 1, "{text}");
-        assert!(attached.attachments[0].text.ends_with("\nmine"));
+        assert!(attached.attachments[0].content.text().ends_with("\nmine"));
         assert_eq!(attached.notices, [format!("attached {}, which is outside the project", notes.display())]);
     }
     // Inside, an absolute path is nothing special.
@@ -111,7 +112,7 @@ fn a_projects_file_may_not_name_what_is_outside() {
     for mention in &mut mentions {
         mention.author = MentionAuthor::File;
     }
-    let attached = attach(&mentions, &desk.workspace);
+    let attached = attach(&mentions, &desk.workspace, &desk.images);
     assert_eq!(attached.attachments.len(), 1);
     assert_eq!(attached.attachments[0].label, "src/main.rs");
     assert!(attached.notices[0].contains("not you"), "{:?}", attached.notices);
@@ -155,14 +156,17 @@ fn a_large_file_is_cut_and_the_rest_of_too_many_left_out() {
     write("big", 64 * 1024 + 2);
     let attached = desk.attach("@big");
     assert!(
-        attached.attachments[0].text.ends_with("é\n[cut: 65536 of 65538 bytes; read the file for the rest]")
+        attached.attachments[0]
+            .content
+            .text()
+            .ends_with("é\n[cut: 65536 of 65538 bytes; read the file for the rest]")
     );
     assert!(attached.notices[0].contains("only the first 65536 of its 65538 bytes"));
     (1..=5).for_each(|n| write(&format!("f{n}"), 60 * 1024));
     let attached = desk.attach("@f1 @f2 @f3 @f4 @f5 @src/main.rs");
     let labels: Vec<&str> = attached.attachments.iter().map(|one| one.label.as_str()).collect();
     assert_eq!(labels, ["f1", "f2", "f3", "f4", "f5"]);
-    let total: usize = attached.attachments.iter().map(|one| one.text.len()).sum();
+    let total: usize = attached.attachments.iter().map(|one| one.content.text().len()).sum();
     assert!(total < 257 * 1024, "{total}");
     assert!(attached.notices[0].starts_with("@f5: only the first 16384"), "{:?}", attached.notices);
     assert!(
@@ -205,8 +209,8 @@ fn lines_can_be_named() {
     fs::write(desk.root.join("wide"), "w".repeat(200_000)).unwrap();
     let attached = desk.attach("@wide:1-1");
     assert!(
-        attached.attachments[0].text.len() < 70_000
-            && attached.attachments[0].text.contains("[cut: 65536 bytes")
+        attached.attachments[0].content.text().len() < 70_000
+            && attached.attachments[0].content.text().contains("[cut: 65536 bytes")
     );
 }
 
@@ -222,5 +226,60 @@ fn a_name_that_nothing_has_is_told_if_it_was_meant_for_a_file() {
     }
     for text in ["@someone", "@app.route(\"/x\")", "@types/node", "@functools.wraps", "@media", "@v1.2"] {
         assert_eq!(desk.attach(text), Attached::default(), "{text}");
+    }
+}
+
+/// 1,280 × 800.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x03 \x08\x02\0\0\0";
+
+#[test]
+fn an_image_is_attached_as_one_and_kept() {
+    let desk = Desk::new();
+    fs::write(desk.root.join("shot.png"), PNG).unwrap();
+    fs::write(desk.root.join("named.txt"), PNG).unwrap();
+    for name in ["shot.png", "named.txt"] {
+        let attached = desk.attach(&format!("look at @{name}, please"));
+        let image = attached.attachments[0].content.image().unwrap();
+        assert_eq!(image.summary(), format!("{name}, PNG 1280×800, 29 B"));
+        assert_eq!(desk.images.get(&image.blob.sha256).unwrap(), PNG);
+    }
+    fs::write(desk.root.join("huge.png"), [PNG, &[0; 100]].concat()).unwrap();
+    assert_eq!(
+        desk.refused("@huge.png"),
+        "@huge.png: not attached: it has 129 B, more than the limit of 100 B (max_image_bytes)"
+    );
+    fs::write(desk.root.join("broken.png"), &PNG[..12]).unwrap();
+    assert!(desk.refused("@broken.png").contains("not a PNG, JPEG, GIF or WebP image"));
+}
+
+#[test]
+fn a_dropped_path_is_attached_only_when_it_is_an_image() {
+    let desk = Desk::new();
+    fs::create_dir(desk.home.join("my shots")).unwrap();
+    fs::write(desk.home.join("my shots/one.PNG"), PNG).unwrap();
+    fs::write(desk.home.join("text.png"), "text").unwrap();
+    let home = desk.home.display();
+    let found = |line: &str| {
+        let Ok(TypedInput::Prompt { mentions, .. }) = mentions::parse(line) else { panic!("{line}") };
+        let attached = attach(&mentions, &desk.workspace, &desk.images);
+        attached.attachments.into_iter().map(|one| one.label).collect::<Vec<_>>()
+    };
+    let path = format!("{home}/my shots/one.PNG");
+    for line in [
+        format!("why is '{path}' blue"),
+        format!("why is \"{path}\" blue"),
+        format!("{home}/my\\ shots/one.PNG why is it blue"),
+        "see ~/my\\ shots/one.PNG".to_owned(),
+    ] {
+        let expected = if line.contains('~') { "~/my shots/one.PNG".to_owned() } else { path.clone() };
+        assert_eq!(found(&line), [expected], "{line}");
+    }
+    for line in [
+        format!("{home}/text.png is no image"),
+        format!("{home}/nothing.png"),
+        "src/one.png is relative".to_owned(),
+        format!("save it as {home}/notes.md"),
+    ] {
+        assert_eq!(found(&line), [] as [&str; 0], "{line}");
     }
 }

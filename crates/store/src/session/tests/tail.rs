@@ -63,7 +63,7 @@ fn conversation(random: &mut Random, records: usize) -> Vec<Record> {
             10 => {
                 let calls = zdx_protocol::conversation::calls(transcript.messages());
                 let pruned = calls.map(|call| call.id.to_owned()).take(3).collect();
-                vec![Record::Prune(record::Prune { calls: pruned, bytes: 1, ts: ts() })]
+                vec![Record::Prune(record::Prune { calls: pruned, images: Vec::new(), bytes: 1, ts: ts() })]
             }
             _ if transcript.open_calls().is_empty() && random.below(3) == 0 => {
                 let kept: Vec<Message> = transcript.messages().iter().rev().take(2).rev().cloned().collect();

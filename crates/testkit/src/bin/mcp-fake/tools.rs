@@ -62,7 +62,8 @@ pub fn call(name: &str, given: &Value) -> Value {
         "env" => text(std::env::vars().map(|(name, value)| format!("{name}={value}\n")).collect::<String>()),
         "long" => text((0..4000).map(|n| format!("line {n} of a long answer\n")).collect::<String>()),
         "image" => {
-            json!({"content": [{"type": "image", "data": "AAAA".repeat(300), "mimeType": "image/png"}]})
+            let data = given["data"].as_str().map_or_else(|| "AAAA".repeat(300), str::to_owned);
+            json!({"content": [{"type": "image", "data": data, "mimeType": "image/png"}]})
         }
         "structured" => json!({
             "content": [{"type": "text", "text": "two rows"}],

@@ -41,6 +41,7 @@ fn the_composer_never_moves_up_while_a_turn_runs() {
                 origin: zdx_protocol::CallOrigin::Model,
                 result: zdx_protocol::ToolOutput::Ok(serde_json::json!({"stdout": "a\n", "exit_code": 0})),
                 diff: None,
+                content: Vec::new(),
                 duration_ms: 5,
                 reads: Some(zdx_protocol::CallKind::Execute),
                 beside: None,

@@ -29,6 +29,7 @@ fn with_long_output() -> State {
         origin: CallOrigin::Model,
         result: ToolOutput::Ok(result),
         diff: None,
+        content: Vec::new(),
         duration_ms: 5,
         reads: None,
         beside: None,

@@ -136,6 +136,7 @@ fn a_mixed_fold_counts_calls_and_what_ran_side_by_side_took_its_time_once() {
             origin,
             result,
             diff: None,
+            content: Vec::new(),
             duration_ms,
             reads,
             beside: None,

@@ -33,6 +33,7 @@ fn of_several_calls_it_says_which_one_it_is_about() {
             origin: CallOrigin::Model,
             result: over,
             diff: None,
+            content: Vec::new(),
             duration_ms: 1,
             beside: Default::default(),
             reads: None,
