@@ -1,6 +1,7 @@
 //! What a front end may ask of a session (completions, agents, models, sessions, context …), answered beside a turn:
 //! nothing here waits for one, and nothing here changes the conversation.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ use zdx_protocol::query::{
 };
 use zdx_protocol::slash::{self, COMMANDS, SlashCommand};
 use zdx_protocol::{
-    CheckChoice, CheckState, ErrorKind, Event, McpServer, McpState, Open, Query, Reply, SessionPick, Todo,
-    Transcript, TrustState,
+    CheckChoice, CheckState, ErrorKind, Event, ImageInfo, McpServer, McpState, Open, Query, Reply,
+    SessionPick, Todo, Transcript, TrustState,
 };
 
 use crate::activity::SessionActivity;
@@ -33,6 +34,9 @@ use zdx_config::EffectiveConfig;
 use zdx_config::describe;
 use zdx_config::library::AgentRole;
 use zdx_store::{SessionFindError, SessionId, SessionOpenError, is_same_root};
+
+/// The size of a picture stands behind the notes of its camera.
+const IMAGE_HEADER: u64 = 256 << 10;
 
 /// Answers questions about a session and its backend.
 pub(crate) struct Queries {
@@ -120,6 +124,7 @@ impl Queries {
             Query::SpilledOutput { file } => {
                 off_thread(move || self.session.spilled_output(&file).map(Reply::SpilledOutput)).await
             }
+            Query::Image { path } => off_thread(move || Ok(Reply::Image(self.session.image(&path)))).await,
             Query::Trust => off_thread(move || self.session.trust()).await,
             Query::Grants => off_thread(move || Ok(Reply::Grants(self.session.granted()))).await,
             Query::AddedFolders => Ok(Reply::AddedFolders(added_folders::listed(
@@ -237,6 +242,14 @@ impl Session {
         let read = self.state.tools.shell.spill().map(|folder| folder.read(file));
         let read = read.unwrap_or_else(|| Err(std::io::ErrorKind::NotFound.into()));
         read.map_err(|error| NoAnswer::new(ErrorKind::Session, format!("{}: {error}", file.display())))
+    }
+
+    fn image(&self, path: &str) -> Option<ImageInfo> {
+        let target = self.workspace().resolve(path).ok()?;
+        let opened = self.workspace().open_file(&target).ok()?;
+        let mut start = Vec::new();
+        opened.file.take(IMAGE_HEADER).read_to_end(&mut start).ok()?;
+        ImageInfo::of(&start)
     }
 
     fn resources(&self) -> Vec<Name> {

@@ -1,12 +1,15 @@
 //! Image formats by their content: which one it is and how large the picture is. Decodes no pixels.
 
+use serde::Serialize;
+
 /// Largest image that is taken in where the configuration says nothing else.
 pub const MAX_IMAGE_BYTES: u64 = 5 << 20;
 
 /// Endings that files of these formats have. What a file is, its content says.
 pub const IMAGE_ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ImageFormat {
     Png,
     Jpeg,
@@ -14,7 +17,7 @@ pub enum ImageFormat {
     WebP,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ImageInfo {
     pub format: ImageFormat,
     pub width: u32,

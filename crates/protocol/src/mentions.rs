@@ -157,6 +157,17 @@ pub fn may_start(before: &str) -> bool {
     }
 }
 
+/// The path that a text consists of, if it is one of an image as terminals write it.
+pub fn dropped_image(text: &str) -> Option<String> {
+    let text = text.trim();
+    match dropped_images(text).as_slice() {
+        [Mention { span, what: MentionTarget::Path { path, .. }, .. }] if *span == (0..text.len()) => {
+            Some(path.clone())
+        }
+        _ => None,
+    }
+}
+
 /// Absolute paths of images that stand in a text as terminals write them: bare, in quotes, or with blanks escaped.
 fn dropped_images(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();

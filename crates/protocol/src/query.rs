@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::change::FileChange;
 use crate::compaction::ContextUsage;
+use crate::image::ImageInfo;
 use crate::mcp::McpServer;
 use crate::path_text;
 use crate::policy::Approval;
@@ -59,6 +60,10 @@ pub enum Query {
     SpilledOutput {
         file: PathBuf,
     },
+    /// Format and size of the image at a path that the user pasted.
+    Image {
+        path: String,
+    },
 }
 
 /// What became of a file that tools left otherwise.
@@ -99,6 +104,8 @@ pub enum Reply {
     /// The line as the prompt history keeps it: secrets redacted.
     Remembered(String),
     SpilledOutput(SpilledOutput),
+    /// None where there is no such image.
+    Image(Option<ImageInfo>),
 }
 
 /// An output as its file has it; of one that is too long for a front end the beginning and the end.

@@ -56,6 +56,9 @@ pub fn lines(reply: &Reply, place: Place<'_>) -> Vec<String> {
         Reply::SpilledOutput(output) => {
             output.head.lines().chain(output.tail.lines()).map(str::to_owned).collect()
         }
+        Reply::Image(image) => {
+            image.iter().map(|image| format!("{}×{}", image.width, image.height)).collect()
+        }
     };
     if lines.is_empty() { vec![nothing(reply).to_owned()] } else { lines }
 }
@@ -81,7 +84,8 @@ fn nothing(reply: &Reply) -> &'static str {
         | Reply::Handoff(_)
         | Reply::Completions(_)
         | Reply::Remembered(_)
-        | Reply::SpilledOutput(_) => "none",
+        | Reply::SpilledOutput(_)
+        | Reply::Image(_) => "none",
     }
 }
 

@@ -62,6 +62,10 @@ impl State {
                 self.show_output(read);
                 Vec::new()
             }
+            (Purpose::Image { pasted }, Event::Reply { answer: Reply::Image(Some(image)), .. }) => {
+                self.composer.show_image(&pasted, image);
+                Vec::new()
+            }
             (Purpose::Status, event) => {
                 self.status.apply(&event, now);
                 Vec::new()
@@ -87,6 +91,7 @@ impl State {
                 | Purpose::Offered
                 | Purpose::Remember
                 | Purpose::Output
+                | Purpose::Image { .. }
                 | Purpose::Shutdown,
                 _,
             ) => Vec::new(),

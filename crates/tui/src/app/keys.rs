@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use ratatui_core::text::Line;
-use zdx_protocol::{Approval, Command, Open, SessionPick};
+use zdx_protocol::mentions::dropped_image;
+use zdx_protocol::{Approval, Command, Open, Query, SessionPick};
 
 use super::overlay::Overlay;
 use super::pager::Turned;
@@ -223,10 +224,13 @@ impl State {
         }
         let marked_by = self.dialogs.return_focus();
         let text = marked_by + &text;
+        let image = dropped_image(&text);
+        let pasted = text.trim().to_owned();
         if let Some(Overlay::Picker(_, picker)) = self.overlays.in_front(self.dialogs.is_open()) {
             picker.paste(&text);
         } else if self.composer.paste(text) {
             self.popup.clear();
+            return image.map_or_else(Vec::new, |path| ask(Purpose::Image { pasted }, Query::Image { path }));
         } else {
             self.complain("that is too much for a message; put it into a file and mention the file with @");
         }

@@ -100,6 +100,10 @@ pub(crate) enum Purpose {
     Remember,
     /// A long output, for the whole conversation.
     Output,
+    /// The size of an image whose path was pasted as this text.
+    Image {
+        pasted: String,
+    },
     /// Something that the status row shows.
     Status,
     /// Whether there is a command of this name, to be sent as this text.

@@ -1,5 +1,6 @@
 mod approval_focus;
 mod calm;
+mod images;
 mod lists;
 mod outputs;
 mod sessions;

@@ -16,6 +16,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use zdx_protocol::ImageInfo;
 use zdx_protocol::prompt_history::{LONG, LONGEST};
 use zdx_protocol::slash::{Line, parse};
 
@@ -297,6 +298,18 @@ impl Composer {
         }
         self.edit(self.caret..self.caret, text, Kind::Alone);
         true
+    }
+
+    /// Shows a pasted path of an image as a chip, if it is still there.
+    pub(crate) fn show_image(&mut self, pasted: &str, image: ImageInfo) {
+        if let Some(at) = self.text.shown().rfind(pasted) {
+            let label = format!("[Image {}×{}]", image.width, image.height);
+            let behind = self.caret.saturating_sub(at + pasted.len());
+            let caret = (self.caret >= at + pasted.len()).then_some(at + label.len() + behind);
+            let back = self.caret;
+            self.edit(at..at + pasted.len(), Text::chip(&label, pasted), Kind::Alone);
+            self.caret = self.text.snap(caret.unwrap_or(back));
+        }
     }
 
     fn chip(&mut self, content: &str) -> Text {

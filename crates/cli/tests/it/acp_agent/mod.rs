@@ -22,7 +22,7 @@ pub struct Client {
 }
 
 impl Client {
-    fn raw(zdx: &Zdx, options: &[&str]) -> Self {
+    pub fn raw(zdx: &Zdx, options: &[&str]) -> Self {
         Self { running: zdx.command().arg("acp-agent").args(options).stdin_open().spawn(), next: 0 }
     }
 
@@ -79,7 +79,7 @@ impl Client {
     }
 
     #[track_caller]
-    fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+    pub fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         let id = self.ask(method, params);
         self.answer(id)
     }
