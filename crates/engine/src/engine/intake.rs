@@ -181,14 +181,14 @@ impl Engine {
     /// Takes in the images that came with a prompt; those that cannot be used are told and left out.
     async fn keep_images(&self, images: &[IncomingImage]) -> Vec<Content> {
         let mut kept = Vec::new();
-        for IncomingImage { name, bytes } in images.iter().cloned() {
-            let (store, label) = (Arc::clone(&self.session.state.tools.content), name.clone());
-            let work =
-                tokio::task::spawn_blocking(move || store.add_image(&bytes, &name, ContentOrigin::Client));
+        for image in images {
+            let (store, incoming) = (Arc::clone(&self.session.state.tools.content), image.clone());
+            let add = move || store.add_image(&incoming.bytes, &incoming.name, ContentOrigin::Client);
+            let work = tokio::task::spawn_blocking(add);
             match work.await {
                 Ok(Ok(image)) => kept.push(Content::Image(Box::new(image))),
                 Ok(Err(error)) => {
-                    let message = format!("{label}: not attached: {error}");
+                    let message = format!("{}: not attached: {error}", image.name);
                     self.session.events.notice(NoticeLevel::Warning, message).await;
                 }
                 Err(_) => {}

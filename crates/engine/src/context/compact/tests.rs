@@ -46,8 +46,7 @@ fn compact(transcript: &mut Transcript) -> Compaction {
 }
 
 fn text_of(transcript: &Transcript) -> &str {
-    let text = transcript.messages()[0].parts[0].as_text().expect("a summary");
-    text
+    transcript.messages()[0].parts[0].as_text().expect("a summary")
 }
 
 fn worked() -> Transcript {
