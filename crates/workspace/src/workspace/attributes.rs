@@ -207,117 +207,12 @@ mod tests {
         (dir, workspace)
     }
 
-    /// False where the file system has none of these; any other failure is one of the test.
-    fn set(dir: &tempfile::TempDir, file: &str, name: &str, value: &[u8]) -> bool {
-        let file = File::open(dir.path().join(file)).unwrap();
-        match fsetxattr(&file, name, value, XattrFlags::empty()) {
-            Ok(()) => true,
-            Err(Errno::NOTSUP) => {
-                assert!(std::env::var_os("CI").is_none(), "this file system has no {name}");
-                eprintln!("left out: this file system has no {name}");
-                false
-            }
-            Err(error) => panic!("{name}: {error}"),
-        }
-    }
-
-    fn value(dir: &tempfile::TempDir, file: &str, name: &str) -> Option<Vec<u8>> {
-        get(File::open(dir.path().join(file)).unwrap(), name).unwrap()
-    }
-
-    fn mode(dir: &tempfile::TempDir, file: &str) -> u32 {
-        std::fs::metadata(dir.path().join(file)).unwrap().permissions().mode() & 0o7777
-    }
-
-    #[test]
-    fn extended_attributes_and_access_lists_survive_a_write() {
-        let (dir, workspace) = place();
-        std::fs::write(dir.path().join("f"), "old").unwrap();
-        let access = list(&[(1, 6, NOBODY), (2, 6, 1), (4, 4, NOBODY), (16, 6, NOBODY), (32, 0, NOBODY)]);
-        if !set(&dir, "f", "user.note", b"kept") || !set(&dir, "f", ACCESS_LIST, &access) {
-            return;
-        }
-        assert_eq!(mode(&dir, "f"), 0o660);
-        let target = workspace.resolve("f").unwrap();
-        workspace.replace(&target, b"new").unwrap();
-        assert_eq!(value(&dir, "f", "user.note").as_deref(), Some(&b"kept"[..]));
-        assert_eq!(value(&dir, "f", ACCESS_LIST), Some(access));
-        assert_eq!(mode(&dir, "f"), 0o660);
-        assert_eq!(std::fs::read(dir.path().join("f")).unwrap(), b"new");
-        // The same where it goes by another name.
-        let moved = workspace.resolve("moved").unwrap();
-        let staged = workspace.stage_like(&moved, &target, b"new", FilePermissions::Like(0o660));
-        staged.and_then(StagedFile::commit).unwrap();
-        assert!(value(&dir, "moved", ACCESS_LIST).is_some() && value(&dir, "moved", "user.note").is_some());
-    }
-
-    #[test]
-    fn an_access_list_of_the_folder_gives_nothing_to_a_file_that_had_none() {
-        let (dir, workspace) = place();
-        std::fs::write(dir.path().join("f"), "old").unwrap();
-        std::fs::set_permissions(dir.path().join("f"), std::fs::Permissions::from_mode(0o640)).unwrap();
-        let default = list(&[(1, 7, NOBODY), (2, 7, 1), (4, 7, NOBODY), (16, 7, NOBODY), (32, 7, NOBODY)]);
-        if !set(&dir, ".", "system.posix_acl_default", &default) {
-            return;
-        }
-        workspace.replace(&workspace.resolve("f").unwrap(), b"new").unwrap();
-        assert_eq!((value(&dir, "f", ACCESS_LIST), mode(&dir, "f")), (None, 0o640));
-    }
-
     fn restored(workspace: &Workspace, state: &FileState) -> u32 {
         let target = workspace.resolve("again").unwrap();
         let _ = std::fs::remove_file(&target.path);
         let target = workspace.resolve("again").unwrap();
         workspace.stage_state(&target, b"x", state).and_then(StagedFile::commit).unwrap();
         std::fs::metadata(&target.path).unwrap().permissions().mode() & 0o7777
-    }
-
-    #[test]
-    fn a_file_that_is_made_anew_has_the_access_list_that_it_had() {
-        let (dir, workspace) = place();
-        std::fs::write(dir.path().join("f"), "x").unwrap();
-        let acl = list(&[(1, 6, NOBODY), (2, 6, 1), (4, 4, NOBODY), (16, 6, NOBODY), (32, 0, NOBODY)]);
-        if !set(&dir, "f", ACCESS_LIST, &acl) {
-            return;
-        }
-        let access = workspace.access(&workspace.resolve("f").unwrap());
-        let state = FileState { sha256: None, mode: mode(&dir, "f"), access };
-        assert_eq!((restored(&workspace, &state), state.mode), (0o660, 0o660));
-        assert_eq!(value(&dir, "again", ACCESS_LIST), Some(acl.clone()));
-        let read = serde_json::from_value::<FileState>(serde_json::to_value(&state).unwrap()).unwrap();
-        assert_eq!(read.access, state.access);
-        // A list that nobody can read, or set, permits nobody but the owner anything.
-        for acl in ["", "02", "no hex"] {
-            let broken = FileAccess { acl: Some(acl.to_owned()), ..state.access.clone().unwrap() };
-            let state = FileState { access: Some(broken), ..state.clone() };
-            assert_eq!(restored(&workspace, &state), 0o600, "{acl}");
-        }
-        // Nor does the folder give one to a file that had none.
-        assert!(set(&dir, ".", "system.posix_acl_default", &acl));
-        let plain = FileState { mode: 0o640, access: None, ..state };
-        assert_eq!((restored(&workspace, &plain), value(&dir, "again", ACCESS_LIST)), (0o640, None));
-    }
-
-    #[test]
-    fn a_file_that_is_made_anew_has_the_attributes_that_it_had() {
-        let (dir, workspace) = place();
-        std::fs::write(dir.path().join("f"), "x").unwrap();
-        let access = || workspace.access(&workspace.resolve("f").unwrap());
-        if !set(&dir, "f", "user.note", b"kept\0\xff") || !set(&dir, "f", "user.empty", b"") {
-            return;
-        }
-        let state = FileState { sha256: None, mode: 0o600, access: access() };
-        let state: FileState = serde_json::from_value(serde_json::to_value(&state).unwrap()).unwrap();
-        assert_eq!(restored(&workspace, &state), 0o600);
-        assert_eq!(value(&dir, "again", "user.note").as_deref(), Some(&b"kept\0\xff"[..]));
-        assert_eq!(value(&dir, "again", "user.empty").as_deref(), Some(&b""[..]));
-        // A record of a session gives no file what zdx would not have saved.
-        let mut forged = state.clone();
-        let attributes = &mut forged.access.as_mut().unwrap().attributes;
-        attributes.insert("trusted.x".to_owned(), "00".to_owned());
-        attributes.insert("user.broken".to_owned(), "no hex".to_owned());
-        restored(&workspace, &forged);
-        assert_eq!((value(&dir, "again", "trusted.x"), value(&dir, "again", "user.broken")), (None, None));
     }
 
     #[test]
