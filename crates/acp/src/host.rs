@@ -24,9 +24,26 @@ pub trait Host: Send + Sync + 'static {
 /// What a host did, for whoever shows it; sent over the channel that it was made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostEvent {
-    Permission { allowed: bool, what: String },
-    TerminalCreated { id: String, command: String },
-    TerminalOutput { id: String, text: String },
-    TerminalExited { id: String, code: Option<i64>, signal: Option<String> },
-    TerminalReleased { id: String },
+    Permission {
+        allowed: bool,
+        what: String,
+    },
+    TerminalCreated {
+        id: String,
+        command: String,
+    },
+    TerminalOutput {
+        id: String,
+        text: String,
+    },
+    TerminalExited {
+        id: String,
+        code: Option<i64>,
+        signal: Option<String>,
+    },
+    TerminalReleased {
+        id: String,
+    },
+    /// For the user, beside what the agent says.
+    Warning(String),
 }

@@ -67,7 +67,7 @@ impl TrustedFiles {
 
     /// Binds a command to the trusted content of the files that it names.
     pub fn pin(&self, command: CommandSource) -> PinnedCommand {
-        PinnedCommand::new(self, command)
+        PinnedCommand::new(self.clone(), command)
     }
 
     /// Returns what keeps a yes from being remembered: commands of which nobody can tell which files they run.

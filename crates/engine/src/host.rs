@@ -402,6 +402,22 @@ impl Host {
         Ok(started)
     }
 
+    /// Reads the configuration of a folder, and the files that its commands name, on a thread that may block.
+    async fn read_config(&mut self, root: &Path) -> Result<EffectiveConfig, OpenError> {
+        let (setup, root) = (Arc::clone(&self.setup), root.to_owned());
+        let mut reading = tokio::task::spawn_blocking(move || EffectiveConfig::read(setup.place(&root)));
+        loop {
+            tokio::select! {
+                biased;
+                read = &mut reading => match read {
+                    Ok(read) => return Ok(read?),
+                    Err(broken) => std::panic::resume_unwind(broken.into_panic()),
+                },
+                sent = self.inbox.fresh() => self.meanwhile(sent)?,
+            }
+        }
+    }
+
     async fn leave_session(&mut self) {
         if let Some(mut engine) = self.session.take() {
             engine.close().await;

@@ -1,4 +1,4 @@
-//! Rules, then the preset, then the floors, then whether anybody can be asked: in this order, for every door.
+//! Rules, then the approval mode, then the floors, then whether anybody can be asked: in this order, for every door.
 //! Pure: the disk is only seen through the context's file view.
 
 mod binding;
@@ -50,7 +50,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// The level that rules, preset, floors and wider grants give, before exact grants and whether anybody can be asked.
+    /// The level that rules, approval mode, floors and wider grants give, before exact grants and whether anybody can be asked.
     pub fn strictest(&self) -> Level {
         self.parts.iter().map(|part| part.verdict).max().unwrap_or(Level::Allow)
     }
@@ -104,11 +104,11 @@ fn asked_by(action: &Action) -> Origin {
     }
 }
 
-/// The reason for a change of what agents are told, which is at least asked about in every preset.
+/// The reason for a change of what agents are told, which is at least asked about in every approval mode.
 pub(crate) const STEERS_AGENTS: &str =
     "it changes what agents are told, which is at least asked about, whatever rules say";
 
-/// Why the preset `balanced` lets a part pass that no rule allows.
+/// Why the approval mode `balanced` lets a part pass that no rule allows.
 const ONLY_READS: &str = "it only reads, inside the workspace";
 
 /// Nothing but that floor asks.
@@ -229,8 +229,8 @@ impl Weigher<'_> {
         if own.written && own.level > ruling.level { own } else { ruling.clone() }
     }
 
-    /// The preset, on a level that rules gave.
-    fn preset(&self, level: Level) -> Level {
+    /// The approval mode, on a level that rules gave.
+    fn under_mode(&self, level: Level) -> Level {
         match (level, self.cx.approval) {
             (Level::Ask, _) if self.lenient => Level::Allow,
             (Level::Allow, Approval::Paranoid) if !self.lenient => Level::Ask,
@@ -239,13 +239,15 @@ impl Weigher<'_> {
     }
 
     fn by_rule(&self, text: &str, ruling: &Ruling, what: &str) -> PartFinding {
-        let level = self.preset(ruling.level);
+        let level = self.under_mode(ruling.level);
         let reason = match level {
             Level::Allow if ruling.level == Level::Allow => "a rule allows it".to_owned(),
-            Level::Allow if self.cx.approval == Approval::Yolo => "the preset yolo allows it".to_owned(),
+            Level::Allow if self.cx.approval == Approval::Yolo => {
+                "the approval mode yolo allows it".to_owned()
+            }
             Level::Allow => "who typed it wants it run".to_owned(),
             Level::Ask | Level::Confirm if ruling.level == Level::Allow => {
-                format!("{what}{}", words::PRESET_ASKS)
+                format!("{what}{}", words::MODE_ASKS)
             }
             Level::Ask | Level::Confirm => format!("{what}{}", words::RULES_ASK),
             Level::Deny => "a rule denies it".to_owned(),
@@ -320,7 +322,7 @@ impl Weigher<'_> {
         let mut spellings = vec![full.as_str(), below.as_str()];
         spellings.extend(from_home.as_deref());
         let ruling = self.cx.rules.named(EXTERNAL, &spellings);
-        let level = self.preset(ruling.level);
+        let level = self.under_mode(ruling.level);
         let added = self.cx.added_folders().find(|folder| path.starts_with(folder)).and_then(Path::to_str);
         if let (Level::Ask, Some(folder)) = (level, added) {
             return granted_as(text, Granting::Folder(folder));
@@ -386,7 +388,7 @@ impl Weigher<'_> {
         }
     }
 
-    /// Pushes what stands whatever was granted, and returns what rules and preset say.
+    /// Pushes what stands whatever was granted, and returns what rules and approval mode say.
     fn part(&self, part: &Part, origin: Origin, findings: &mut Vec<PartFinding>) -> PartFinding {
         let text = part.text.as_str();
         for view in &part.views {

@@ -1,4 +1,4 @@
-//! The one decision about every action: may it run? Rules, presets and floors meet in `judge`; what a command line
+//! The one decision about every action: may it run? Rules, approval modes and floors meet in `judge`; what a command line
 //! does is read in `shell`. Pure: a [`FileView`] is its only window, and it knows no tool, no configuration, no session.
 
 #![warn(unreachable_pub)]

@@ -1,5 +1,5 @@
 //! Permission tables, layer by layer, and what they say about one call.
-//! Knows nothing of presets, floors or the disk: those are `judge`'s.
+//! Knows nothing of approval modes, floors or the disk: those are `judge`'s.
 
 use regex::Regex;
 use serde_json::{Map, Value};

@@ -116,6 +116,13 @@ impl ServerTask {
         }
     }
 
+    /// Whether it lists this very tool in this run, as far as it has said.
+    pub fn lists(&self, tool: &str, digest: &str) -> bool {
+        let now = self.now.borrow();
+        let mut tools = now.listing.iter().flat_map(|listing| &listing.tools);
+        tools.any(|listed| listed.name == tool && listed.digest() == digest)
+    }
+
     /// Why it ended, as soon as that is known.
     pub async fn end(&self) -> String {
         let mut now = self.now.subscribe();
@@ -147,7 +154,10 @@ impl ServerTask {
             };
             let fault = match up {
                 Ok((running, listing)) => {
-                    self.ready(began, listing, &ground, &bell, at);
+                    // Whoever waits for the link goes by what it lists in this run.
+                    self.list(listing, &ground);
+                    self.ready(began, &running.link);
+                    ring(&bell, at);
                     let Some(fault) = self.serve(running, &ground, &bell, at, &stop).await else { return };
                     if began.elapsed() > STEADY {
                         crashes = 0;
@@ -187,10 +197,7 @@ impl ServerTask {
     async fn up(&self, ground: &ServerEnvironment) -> Result<(RunningServer, ServerListing), StartFault> {
         let running = RunningServer::start(&self.entry, &self.id, ground).await?;
         match discover(&running.link.peer, self.entry.timeout).await {
-            Ok(listing) => {
-                self.now.send_modify(|now| now.link = Some(running.link.clone()));
-                Ok((running, listing))
-            }
+            Ok(listing) => Ok((running, listing)),
             Err(why) => {
                 running.stop().await;
                 Err(StartFault { why, lasting: false })
@@ -198,21 +205,13 @@ impl ServerTask {
         }
     }
 
-    fn ready(
-        &self,
-        began: Instant,
-        listing: ServerListing,
-        ground: &ServerEnvironment,
-        bell: &ChangeSender,
-        at: usize,
-    ) {
+    fn ready(&self, began: Instant, link: &ServerLink) {
         self.now.send_modify(|now| {
             now.state = McpState::Ready;
+            now.link = Some(link.clone());
             now.start_ms = Some(millis(began.elapsed()));
             now.error = None;
         });
-        self.list(listing, ground);
-        ring(bell, at);
     }
 
     /// The same list as before is the same value: nobody has to look at it again.

@@ -62,6 +62,7 @@ impl Tool for McpTool {
         let call = PendingCall {
             server: Arc::clone(&self.server),
             tool: self.theirs.clone(),
+            digest: self.digest.clone(),
             input,
             shell: Arc::clone(&cx.shell),
             content: Arc::clone(&cx.content),
@@ -75,6 +76,8 @@ impl Tool for McpTool {
 struct PendingCall {
     server: Arc<ServerTask>,
     tool: String,
+    /// The tool that was judged, which may be one listed in an earlier run.
+    digest: String,
     input: Map<String, Value>,
     shell: Arc<Shell>,
     content: Arc<ContentStore>,
@@ -93,6 +96,9 @@ impl PendingCall {
             Ok(link) => link,
             Err(why) => return unavailable(&self.server, &why),
         };
+        if !self.server.lists(&self.tool, &self.digest) {
+            return changed(&self.server, &self.tool);
+        }
         let carried = CallOptions { cancel, timeout: self.timeout, progress: Some(progress) };
         match link.call(&self.tool, self.input, carried).await {
             Ok(result) => {
@@ -117,6 +123,15 @@ fn unavailable(server: &ServerTask, why: &str) -> ToolOutput {
     let message =
         format!("the MCP server {} is not there: {why}. Go on without it, or tell the user", server.id);
     ToolOutput::error(ToolCode::McpUnavailable, message)
+}
+
+fn changed(server: &ServerTask, tool: &str) -> ToolOutput {
+    let message = format!(
+        "the MCP server {} describes {tool} otherwise than when this call was made: it was not called. Read its description \
+         and call it again",
+        server.id
+    );
+    ToolOutput::error(ToolCode::ChangedSince, message)
 }
 
 async fn failed(server: &ServerTask, fault: CallFault) -> ToolOutput {

@@ -1,5 +1,6 @@
 //! What a tool did to one file, as far as it can be undone. Plain data: contents lie elsewhere, named by their hash.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -28,13 +29,13 @@ pub struct FileState {
     pub sha256: Option<String>,
     /// The permission bits. With an access list, the group's are its mask.
     pub mode: u32,
-    /// Missing for a file of whoever runs zdx, without access list and without set-user-ID or set-group-ID bit, and in
-    /// sessions of earlier versions.
+    /// Missing for a file of whoever runs zdx, without access list, extended attributes and set-user-ID or set-group-ID bit,
+    /// and in sessions of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<FileAccess>,
 }
 
-/// The rest of who may do what with a file.
+/// Who may do what with a file, mode aside, and its extended attributes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileAccess {
     pub uid: u32,
@@ -42,6 +43,9 @@ pub struct FileAccess {
     /// The POSIX access list as the kernel has it, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acl: Option<String>,
+    /// Extended attributes by name, values in hex.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, String>,
 }
 
 impl PartialEq for FileState {

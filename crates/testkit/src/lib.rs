@@ -20,23 +20,16 @@
 // A broken expectation in here is a failed test, and a panic is how a test fails.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+mod ability;
 mod fakes;
 mod reply;
 mod run;
 mod scenario;
 mod server;
 
+pub use ability::{Ability, AbilityTest, access_list, run_ability_tests};
 pub use fakes::{acp_fake, mcp_fake};
 pub use reply::{AnthropicReply, ChatReply, Framing, Reply, Step, quirks, sse};
 pub use run::{Output, Pty, Run, Running, Signal, Zdx};
 pub use scenario::Scenario;
 pub use server::{Gate, ModelServer, Moment, Request};
-
-/// Leaves out the rest of a test that this machine cannot run. Continuous integration must be able to run all of them:
-/// there it is a failure.
-#[track_caller]
-#[expect(clippy::print_stderr, reason = "the test harness shows it")]
-pub fn cannot_run(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "this test must run in continuous integration: {why}");
-    eprintln!("left out: {why}");
-}

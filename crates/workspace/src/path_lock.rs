@@ -1,12 +1,15 @@
 //! Locks on paths, held from reading a file to replacing it: within this process by a table, between zdx processes by locked
-//! files in zdx's own folder. A lock must never be held while a person is asked.
+//! files in zdx's own folder, or, where that cannot be, by the folders of the files. A lock must never be held while a person
+//! is asked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -41,6 +44,9 @@ pub struct PathLocks {
     held: Arc<Mutex<BTreeSet<String>>>,
     /// For temporary files of paths whose lock file is not held here.
     own_list: OnceLock<Option<OwnList>>,
+    /// The first time that no lock file could be locked, in words for the user.
+    weakness: OnceLock<String>,
+    weakness_told: AtomicBool,
 }
 
 /// Why paths could not be locked. Nothing was touched.
@@ -55,6 +61,8 @@ pub enum PathLockError {
 pub struct PathLockGuard {
     paths: BTreeSet<PathBuf>,
     files: Vec<(String, File)>,
+    /// Held in place of lock files.
+    folders: Vec<File>,
     held: Arc<Mutex<BTreeSet<String>>>,
 }
 
@@ -117,11 +125,21 @@ impl PathLocks {
         }
         held.extend(paths.iter().cloned());
         drop(held);
-        let mut guard = PathLockGuard { paths, files: Vec::new(), held: Arc::clone(&self.held) };
-        if let (LockScope::AllProcesses, Some(dir)) = (scope, &self.dir) {
-            guard.lock_files(dir, until, interrupted)?;
+        let held = Arc::clone(&self.held);
+        let mut guard = PathLockGuard { paths, files: Vec::new(), folders: Vec::new(), held };
+        let (LockScope::AllProcesses, Some(dir)) = (scope, &self.dir) else { return Ok(guard) };
+        if let Err(why) = guard.lock_files(dir, until, interrupted)? {
+            guard.release_files();
+            let folders = guard.lock_folders(until, interrupted)?;
+            self.weakness.get_or_init(|| weakness(dir, &why, folders.err().as_ref()));
         }
         Ok(guard)
+    }
+
+    /// Returns, once, what the user should know where locks keep fewer processes out than they should.
+    pub fn take_weakness(&self) -> Option<String> {
+        let text = self.weakness.get()?;
+        (!self.weakness_told.swap(true, Ordering::Relaxed)).then(|| text.clone())
     }
 
     /// Names a temporary file that is about to be made beside a path that this process has locked.
@@ -139,50 +157,93 @@ impl PathLocks {
 }
 
 impl PathLockGuard {
-    /// A file system that has no locks, or cannot be written, leaves it at the locks of this process.
+    /// The inner error says why lock files cannot be used here.
     fn lock_files(
         &mut self,
         dir: &Path,
         until: Instant,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<(), PathLockError> {
-        if DirBuilder::new().recursive(true).mode(0o700).create(dir).is_err() {
-            return Ok(());
+    ) -> Result<io::Result<()>, PathLockError> {
+        if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(dir) {
+            return Ok(Err(error));
         }
         // Two paths may share a file, which one open file must lock once.
-        let by_name: std::collections::BTreeMap<String, &PathBuf> =
-            self.paths.iter().map(|path| (lock_name(path), path)).collect();
+        let by_name: BTreeMap<String, PathBuf> =
+            self.paths.iter().map(|path| (lock_name(path), path.clone())).collect();
         for (name, path) in by_name {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false).mode(0o600);
-            let Ok(file) = options.open(dir.join(&name)) else { continue };
-            loop {
-                match file.try_lock() {
-                    Ok(()) => {
-                        leftover_files::clear_named(&file);
-                        self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
-                        break self.files.push((name, file));
-                    }
-                    Err(TryLockError::Error(_)) => break,
-                    Err(TryLockError::WouldBlock) => {
-                        give_up(path, until, interrupted)?;
-                        std::thread::sleep(STEP);
-                    }
-                }
+            let file = match options.open(dir.join(&name)) {
+                Ok(file) => file,
+                Err(error) => return Ok(Err(error)),
+            };
+            if let Err(error) = wait_for(&file, &path, until, interrupted)? {
+                return Ok(Err(error));
             }
+            leftover_files::clear_named(&file);
+            self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+            self.files.push((name, file));
         }
-        Ok(())
+        Ok(Ok(()))
+    }
+
+    /// Locks the folders that the paths lie in, which needs no leave to write anywhere.
+    fn lock_folders(
+        &mut self,
+        until: Instant,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<io::Result<()>, PathLockError> {
+        loop {
+            let folders = self.existing_folders();
+            let mut locked = BTreeSet::new();
+            for (folder, path) in &folders {
+                let opened = File::open(folder).and_then(|file| Ok((file.metadata()?, file)));
+                let (found, file) = match opened {
+                    Ok(opened) => opened,
+                    Err(error) => return Ok(Err(error)),
+                };
+                // One folder may be mounted in two places.
+                if !locked.insert((found.dev(), found.ino())) {
+                    continue;
+                }
+                if let Err(error) = wait_for(&file, path, until, interrupted)? {
+                    return Ok(Err(error));
+                }
+                self.folders.push(file);
+            }
+            // Whoever held one may have made the folder that counts now.
+            if folders == self.existing_folders() {
+                return Ok(Ok(()));
+            }
+            self.release_files();
+        }
+    }
+
+    /// The nearest folder that exists of each path, with one of its paths.
+    fn existing_folders(&self) -> BTreeMap<PathBuf, PathBuf> {
+        let nearest = |path: &PathBuf| {
+            let folder = path.ancestors().skip(1).find(|folder| folder.is_dir())?;
+            Some((folder.to_owned(), path.clone()))
+        };
+        self.paths.iter().filter_map(nearest).collect()
+    }
+
+    fn release_files(&mut self) {
+        for (name, file) in self.files.drain(..) {
+            self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+            leftover_files::forget_named(&file);
+            // Closing is not enough: a child that is being started shares the open file until it runs its program.
+            let _ = file.unlock();
+        }
+        for folder in self.folders.drain(..) {
+            let _ = folder.unlock();
+        }
     }
 }
 
 impl Drop for PathLockGuard {
     fn drop(&mut self) {
-        for (name, file) in &self.files {
-            self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
-            leftover_files::forget_named(file);
-            // Closing is not enough: a child that is being started shares the open file until it runs its program.
-            let _ = file.unlock();
-        }
+        self.release_files();
         let mut held = table();
         held.retain(|path| !self.paths.contains(path));
         RELEASED.notify_all();
@@ -198,6 +259,39 @@ fn give_up(path: &Path, until: Instant, interrupted: &dyn Fn() -> bool) -> Resul
         (true, _) => Err(PathLockError::Interrupted),
         (false, true) => Err(PathLockError::Busy(path.to_owned())),
         (false, false) => Ok(()),
+    }
+}
+
+/// The inner error is that of a file system that has no locks.
+fn wait_for(
+    file: &File,
+    path: &Path,
+    until: Instant,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<io::Result<()>, PathLockError> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Ok(())),
+            Err(TryLockError::Error(error)) => return Ok(Err(error)),
+            Err(TryLockError::WouldBlock) => {
+                give_up(path, until, interrupted)?;
+                std::thread::sleep(STEP);
+            }
+        }
+    }
+}
+
+fn weakness(dir: &Path, why: &io::Error, folders: Option<&io::Error>) -> String {
+    let dir = dir.display();
+    match folders {
+        None => format!(
+            "files cannot be locked in {dir} ({why}): the folder of each file is locked instead. If a zdx that can lock \
+             there changes the same file at the same moment, an edit may be lost"
+        ),
+        Some(error) => format!(
+            "files cannot be locked, neither in {dir} ({why}) nor by their folder ({error}): if another zdx changes the same \
+             file at the same moment, an edit may be lost"
+        ),
     }
 }
 
@@ -252,6 +346,47 @@ mod tests {
         drop(ours);
         theirs.try_lock().unwrap();
         assert!(locks.lock_within(SOON, LockScope::ThisProcess, [path], &never).is_ok());
+    }
+
+    #[test]
+    fn where_no_lock_file_can_be_made_the_folder_is_locked_and_the_user_is_told_once() {
+        let dir = tempfile::tempdir().unwrap();
+        // A folder cannot be made below a file, whoever asks.
+        std::fs::write(dir.path().join("home"), "").unwrap();
+        let locks = PathLocks::in_folder(dir.path().join("home/locks"));
+        let paths = [dir.path().join("a"), dir.path().join("new/b")];
+        assert_eq!(locks.take_weakness(), None);
+        let guard = locks.lock(LockScope::AllProcesses, paths.clone(), &never).unwrap();
+        assert!(File::open(dir.path()).unwrap().try_lock().is_err(), "ours keeps others out");
+        drop(guard);
+        let theirs = File::open(dir.path()).unwrap();
+        theirs.try_lock().unwrap();
+        let busy = locks.lock_within(SOON, LockScope::AllProcesses, paths, &never).unwrap_err();
+        assert_eq!(busy, PathLockError::Busy(dir.path().join("new/b")));
+        assert!(locks.take_weakness().unwrap().contains("the folder of each file is locked instead"));
+        assert_eq!(locks.take_weakness(), None);
+    }
+
+    /// Whoever made the missing folder held the one above it.
+    #[test]
+    fn a_folder_that_came_while_its_parent_was_locked_is_the_one_that_is_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("home"), "").unwrap();
+        let locks = PathLocks::in_folder(dir.path().join("home/locks"));
+        let path = dir.path().join("new/b");
+        let theirs = File::open(dir.path()).unwrap();
+        theirs.try_lock().unwrap();
+        let folder = dir.path().join("new");
+        let release = || {
+            // Asked while it waits.
+            std::fs::create_dir_all(&folder).unwrap();
+            theirs.unlock().unwrap();
+            false
+        };
+        let guard = locks.lock(LockScope::AllProcesses, [path], &release).unwrap();
+        assert!(File::open(&folder).unwrap().try_lock().is_err());
+        assert!(File::open(dir.path()).unwrap().try_lock().is_ok());
+        drop(guard);
     }
 
     #[test]

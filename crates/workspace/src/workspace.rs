@@ -284,6 +284,11 @@ impl Workspace {
         self.locks.lock(scope, paths, interrupted)
     }
 
+    /// Returns, once a session, what the user should know where locks do not keep every other zdx out.
+    pub fn take_lock_weakness(&self) -> Option<String> {
+        self.locks.take_weakness()
+    }
+
     /// What the model of this session has seen of files, and its tools changed in them.
     pub fn ledger(&self) -> &FileLedger {
         &self.ledger

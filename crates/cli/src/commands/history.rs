@@ -51,7 +51,9 @@ pub fn go(settings: &Settings, id: &str, way: Way, mode: Mode) -> Result<Ending,
             warn(settings, &notices);
             records.iter().for_each(|record| warn(settings, log.append(record).notice().as_slice()));
             let plan = plan(settings, id, &transcript, way, &workspace)?;
-            let event = plan.carry_out(&workspace, &blobs).map_err(Failure::runtime)?;
+            let done = plan.carry_out(&workspace, &blobs);
+            warn(settings, workspace.take_lock_weakness().as_slice());
+            let event = done.map_err(Failure::runtime)?;
             if let Some(record) = event.record(record::now()) {
                 let saved = log.append(&record).notice().or(log.sync().notice());
                 warn(settings, &saved.into_iter().collect::<Vec<_>>());

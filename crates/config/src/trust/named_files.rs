@@ -13,9 +13,9 @@ use globset::GlobBuilder;
 use zdx_guard::{NamedWords, named_words};
 use zdx_protocol::display::visible_line;
 
-use super::runners::{ENTRY_FILES, manifests, runs_folder};
+use super::runners::{ENTRY_FILES, manifests, runs_entry_file, runs_folder};
 use super::{ContentHash, TrustedFiles};
-use zdx_workspace::own_files::open_regular;
+use zdx_workspace::own_files::{open_regular, read_regular};
 
 /// Bytes that are hashed for one command, in a fraction of a second. A file beyond them never counts as trusted, so it is
 /// asked about each time.
@@ -23,6 +23,7 @@ const HASHED_BYTES: u64 = 32 << 20;
 /// Limits on what is looked up for one command; more than anybody writes. A command beyond them is asked about each time.
 const MOST_TOKENS: usize = 2048;
 const MOST_FOLDERS: usize = 16;
+const LONGEST_MANIFEST: usize = 1 << 20;
 /// Entries of folders that are looked at to expand patterns, and for folders that are run.
 const MOST_ENTRIES: usize = 1024;
 
@@ -80,7 +81,7 @@ pub fn named_files(root: &Path, command: &CommandSource) -> BTreeMap<PathBuf, Co
             Some(folder) if folders.contains(&folder) => {}
             Some(_) if folders.len() >= MOST_FOLDERS => overflow = true,
             Some(folder) => {
-                ENTRY_FILES.iter().for_each(|name| finder.add(&folder.join(name)));
+                finder.add_entry_files(&folder);
                 folders.push(folder);
             }
             None => {}
@@ -93,6 +94,12 @@ pub fn named_files(root: &Path, command: &CommandSource) -> BTreeMap<PathBuf, Co
     let run_folders = named.commands.iter().filter(|words| runs_folder(words));
     for named in run_folders.flat_map(|words| words.iter().skip(1)).filter_map(|word| folder(root, word)) {
         finder.add_all(&named);
+    }
+    // `eslint .` only looks at the root, `node .` runs it.
+    let runs_root =
+        |words: &Vec<String>| runs_entry_file(words) && words.iter().any(|word| is_root(root, word));
+    if named.commands.iter().any(runs_root) {
+        finder.add_entry_files(root);
     }
     let manifests: BTreeSet<&str> = tokens.iter().flat_map(|token| manifests(token)).copied().collect();
     tokens.extend(manifests.into_iter().map(str::to_owned));
@@ -186,6 +193,10 @@ fn folder(root: &Path, token: &str) -> Option<PathBuf> {
     (real.starts_with(root) && real != root && real.is_dir()).then_some(real)
 }
 
+fn is_root(root: &Path, word: &str) -> bool {
+    !word.is_empty() && root.join(word).canonicalize().is_ok_and(|real| real == root)
+}
+
 struct NamedFileFinder<'a> {
     root: &'a Path,
     /// Bytes that may still be hashed.
@@ -208,6 +219,23 @@ impl NamedFileFinder<'_> {
         // A program that can be run and not read is one whose content nobody can vouch for.
         let hash = hash_file(&real, &mut self.left).unwrap_or_else(|_| never_trusted());
         self.found.insert(name, hash);
+    }
+
+    /// Adds what an interpreter runs when it is given a folder.
+    fn add_entry_files(&mut self, folder: &Path) {
+        ENTRY_FILES.iter().for_each(|name| self.add(&folder.join(name)));
+        let manifest = folder.join("package.json");
+        let Ok(read) = read_regular(&manifest, LONGEST_MANIFEST) else { return };
+        if read.cut {
+            return self.found.extend(unresolved(&manifest.display().to_string(), "is too long to be read"));
+        }
+        // Node reads no other kind of JSON either.
+        let manifest: serde_json::Value = serde_json::from_slice(&read.bytes).unwrap_or_default();
+        if let Some(main) = manifest["main"].as_str() {
+            for ending in ["", ".js", ".json", ".node", "/index.js", "/index.json", "/index.node"] {
+                self.add(&folder.join(format!("{main}{ending}")));
+            }
+        }
     }
 
     /// Adds every file below a folder, links aside.
@@ -283,20 +311,18 @@ fn never_trusted() -> ContentHash {
     ContentHash::of(format!("zdx: never trusted {process} {now} {made}").as_bytes())
 }
 
-/// A command of a project's configuration, bound to the files that it named when the project was trusted. To be asked
-/// right before the command is run.
+/// A command of a project's configuration, bound to the files that the user trusts. To be asked right before the command is
+/// run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedCommand {
-    root: PathBuf,
+    trusted: TrustedFiles,
     command: CommandSource,
-    files: BTreeMap<PathBuf, ContentHash>,
 }
 
 impl PinnedCommand {
-    pub(super) fn new(trusted: &TrustedFiles, command: CommandSource) -> Self {
-        let mut files = named_files(&trusted.root, &command);
-        files.retain(|path, content| trusted.covers(path, content));
-        Self { root: trusted.root.clone(), command, files }
+    /// Reads no file: it is made on threads that must not block.
+    pub(super) fn new(trusted: TrustedFiles, command: CommandSource) -> Self {
+        Self { trusted, command }
     }
 
     /// Returns why it must not be run, if one of the files that it names is not as it was trusted.
@@ -314,8 +340,8 @@ impl PinnedCommand {
     }
 
     fn changed(&self) -> Vec<PathBuf> {
-        let mut now = named_files(&self.root, &self.command);
-        now.retain(|path, content| self.files.get(path) != Some(content));
+        let mut now = named_files(&self.trusted.root, &self.command);
+        now.retain(|path, content| !self.trusted.covers(path, content));
         now.into_keys().collect()
     }
 }

@@ -79,6 +79,10 @@ const RUNNERS: [(&str, &[&str]); 29] = [
 /// Files that an interpreter runs when it is given their folder.
 pub(super) const ENTRY_FILES: [&str; 3] = ["package.json", "index.js", "__main__.py"];
 
+/// Programs that run such a file.
+const INTERPRETERS: [&str; 10] =
+    ["node", "nodejs", "nodemon", "electron", "bun", "tsx", "ts-node", "python", "python3", "pypy3"];
+
 /// Programs that run all files of a folder they are given.
 const FOLDER_RUNNERS: [&str; 3] = ["run-parts", "bats", "prove"];
 
@@ -90,6 +94,10 @@ pub(super) fn manifests(token: &str) -> &'static [&'static str] {
 
 pub(super) fn runs_folder(words: &[String]) -> bool {
     words.first().is_some_and(|program| FOLDER_RUNNERS.contains(&base_name(program)))
+}
+
+pub(super) fn runs_entry_file(words: &[String]) -> bool {
+    words.iter().any(|word| INTERPRETERS.contains(&base_name(word)))
 }
 
 fn base_name(program: &str) -> &str {

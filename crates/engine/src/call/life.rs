@@ -78,7 +78,7 @@ pub(crate) async fn finished(call: &ToolCall, origin: CallOrigin, finish: Finish
             false => io.session.events.emit(event).await,
         }
     }
-    if let Some(trouble) = trouble {
+    for trouble in trouble.into_iter().chain(io.session.workspace().take_lock_weakness()) {
         io.session.events.notice(NoticeLevel::Warning, trouble).await;
     }
     let Finish { output, content, diff, took, reads, beside } = finish;

@@ -8,10 +8,11 @@ mod rank;
 use std::io;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use zdx_protocol::facts::quote;
 use zdx_protocol::query::{Candidate, Completions, Then};
@@ -72,7 +73,7 @@ pub(crate) struct Completer {
     lister: Arc<dyn Lister>,
     index: FileIndex,
     patience: Duration,
-    hanging: Arc<AtomicUsize>,
+    listings: Arc<Listings>,
     /// The number of the last question: what was asked before is not worth looking for any more.
     asked: AtomicU64,
 }
@@ -90,8 +91,8 @@ impl Completer {
         patience: Duration,
     ) -> Self {
         let index = FileIndex::new(root);
-        let (hanging, asked) = (Arc::default(), AtomicU64::default());
-        Self { home, lister, index, patience: patience.min(PATIENCE), hanging, asked }
+        let (listings, asked) = (Arc::default(), AtomicU64::default());
+        Self { home, lister, index, patience: patience.min(PATIENCE), listings, asked }
     }
 
     /// Counts a question, in the order of asking: they are answered on threads of which any may be the first.
@@ -322,22 +323,54 @@ impl Completer {
 
     /// None when the folder hangs. One that cannot be read has nothing to offer.
     fn list(&self, folder: PathBuf, prefix: &str) -> Option<Vec<NameInFolder>> {
-        if self.hanging.fetch_add(1, Ordering::AcqRel) >= MOST_HANGING {
-            self.hanging.fetch_sub(1, Ordering::AcqRel);
+        let began = Instant::now();
+        // An answer at once would only have whoever asked ask again, as often as he may, before anything can have changed.
+        if !self.listings.begin(self.patience) {
             return None;
         }
         let (sender, receiver) = mpsc::sync_channel(1);
-        let (lister, prefix, hanging) =
-            (Arc::clone(&self.lister), prefix.to_owned(), Arc::clone(&self.hanging));
+        let (lister, prefix, listings) =
+            (Arc::clone(&self.lister), prefix.to_owned(), Arc::clone(&self.listings));
         let work = move || {
-            let _ = sender.send(lister.list(&folder, &prefix).unwrap_or_default());
-            hanging.fetch_sub(1, Ordering::AcqRel);
+            let listed = lister.list(&folder, &prefix).unwrap_or_default();
+            listings.end();
+            let _ = sender.send(listed);
         };
         if std::thread::Builder::new().name("complete".to_owned()).spawn(work).is_err() {
-            self.hanging.fetch_sub(1, Ordering::AcqRel);
+            self.listings.end();
             return Some(Vec::new());
         }
-        receiver.recv_timeout(self.patience).ok()
+        receiver.recv_timeout(self.patience.saturating_sub(began.elapsed())).ok()
+    }
+}
+
+/// Counts the threads that list a folder.
+#[derive(Default)]
+struct Listings {
+    running: Mutex<usize>,
+    ended: Condvar,
+}
+
+impl Listings {
+    fn running(&self) -> MutexGuard<'_, usize> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until one more may run. False when all hang longer than that.
+    fn begin(&self, patience: Duration) -> bool {
+        let full = |running: &mut usize| *running >= MOST_HANGING;
+        let waited = self.ended.wait_timeout_while(self.running(), patience, full);
+        let (mut running, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            return false;
+        }
+        *running += 1;
+        true
+    }
+
+    fn end(&self) {
+        *self.running() -= 1;
+        self.ended.notify_one();
     }
 }
 

@@ -172,6 +172,8 @@ mod tests {
         let mut transcript = before.clone();
         let cut = |message, part, was| InputCut { message, part, was, text: "x".to_owned(), file: None };
         apply(&mut transcript, vec![cut(0, 0, 99), cut(7, 0, 8), cut(0, 7, 8)]);
+        // The record has a time of its own.
+        transcript.last = before.last;
         assert_eq!(transcript, before);
     }
 

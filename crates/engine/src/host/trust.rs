@@ -14,8 +14,8 @@ impl Host {
     /// Asks about the folder's own files again, and goes on with the session by what holds then.
     pub(super) async fn decide_trust(&mut self) -> Result<(), OpenError> {
         self.declined = None;
-        let before = EffectiveConfig::read(self.setup.place(self.root()))?.standing;
         let root = self.root().to_owned();
+        let before = self.read_config(&root).await?.standing;
         let configured = self.configured(&root).await?;
         if configured.standing == before {
             if configured.wants.is_empty() {
@@ -38,7 +38,7 @@ impl Host {
     pub(super) async fn configured(&mut self, root: &Path) -> Result<EffectiveConfig, OpenError> {
         let setup = Arc::clone(&self.setup);
         let place = setup.place(root);
-        let configured = EffectiveConfig::read(place)?;
+        let configured = self.read_config(root).await?;
         let digest = configured.files.digest();
         if !setup.person || configured.wants.is_empty() || self.declined == Some(digest) {
             return Ok(configured);
@@ -57,7 +57,7 @@ impl Host {
             return Ok(configured);
         }
         // By the store again: files that changed while the question stood are not those that were shown.
-        Ok(EffectiveConfig::read(place)?)
+        self.read_config(root).await
     }
 
     async fn trust_answer(&mut self, asked: RequestId) -> Result<bool, OpenError> {

@@ -76,7 +76,7 @@ pub fn is_covered(grant: &str, grants: &[String], cx: &PolicyContext) -> bool {
         return false;
     };
     let wider = grants.iter().filter(|grant| !is_exact(grant)).cloned().collect();
-    // In the strictest preset nothing else lets it pass.
+    // In the strictest approval mode nothing else lets it pass.
     let approval = Approval::Paranoid;
     let cx = PolicyContext { grants: Arc::new(wider), approval, person: true, ..cx.clone() };
     weigh(&action, &cx).verdict.level() == Level::Allow

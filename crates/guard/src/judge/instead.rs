@@ -22,7 +22,7 @@ impl Weigher<'_> {
         let mut tools: Vec<&str> = Vec::new();
         for finding in findings.iter().filter(|finding| finding.verdict == level) {
             let tool = tool_for(finding)?;
-            let milder = match self.preset(self.cx.rules.tool(tool.permission.key).level) {
+            let milder = match self.under_mode(self.cx.rules.tool(tool.permission.key).level) {
                 Level::Allow => true,
                 // Not confirmed every time, at least.
                 Level::Ask => level == Level::Confirm,

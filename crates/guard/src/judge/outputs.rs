@@ -1,4 +1,4 @@
-//! Spilled outputs of the session: the model was told of them, so it may read them whatever preset and rules for paths say.
+//! Spilled outputs of the session: the model was told of them, so it may read them whatever approval mode and rules for paths say.
 
 use std::path::Path;
 

@@ -62,7 +62,7 @@ fn global(permission: &serde_json::Value) -> Arc<Rules> {
 }
 
 #[test]
-fn presets_move_what_rules_ask_and_never_a_floor() {
+fn approval_modes_move_what_rules_ask_and_never_a_floor() {
     let (yolo, balanced, paranoid) = (cx(Approval::Yolo), cx(Approval::Balanced), cx(Approval::Paranoid));
     for (command, expected) in [
         ("cargo test", [Level::Allow, Level::Ask, Level::Ask]),
@@ -161,10 +161,16 @@ fn every_reason_for_a_verdict_is_named_once_and_not_too_many() {
 fn who_allows_or_asks_is_named() {
     let of = |command: &str, approval| explain(command, Origin::Model, &cx(approval)).parts[0].reason.clone();
     assert_eq!(of("ls", Approval::Balanced), "a rule allows it");
-    assert_eq!(of("git log", Approval::Yolo), "the preset yolo allows it");
-    assert_eq!(of("ls", Approval::Paranoid), "it runs ls; the preset paranoid asks about what rules allow");
+    assert_eq!(of("git log", Approval::Yolo), "the approval mode yolo allows it");
+    assert_eq!(
+        of("ls", Approval::Paranoid),
+        "it runs ls; the approval mode paranoid asks about what rules allow"
+    );
     let both = run("ls; git log", &cx(Approval::Paranoid)).reason().unwrap().message.clone();
-    assert_eq!(both, "it runs ls, git; the rules ask first; the preset paranoid asks about what rules allow");
+    assert_eq!(
+        both,
+        "it runs ls, git; the rules ask first; the approval mode paranoid asks about what rules allow"
+    );
 }
 
 #[test]
@@ -214,7 +220,7 @@ fn what_is_refused_names_the_tool_that_would_do_it() {
 
 /// What zdx has in its environment is no business of a command.
 #[test]
-fn the_insides_of_other_processes_are_confirmed_in_every_preset() {
+fn the_insides_of_other_processes_are_confirmed_in_every_approval_mode() {
     for approval in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
         let open = global(&serde_json::json!({"external_directory": "allow", "read": "allow"}));
         let cx = PolicyContext { rules: open, ..cx(approval) };
@@ -290,7 +296,7 @@ fn what_is_forbidden_is_said_before_other_denials() {
 }
 
 #[test]
-fn what_agents_are_told_is_asked_about_in_every_preset() {
+fn what_agents_are_told_is_asked_about_in_every_approval_mode() {
     for approval in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
         let cx = PolicyContext { rules: global(&serde_json::json!("allow")), ..cx(approval) };
         for command in ["echo x >> AGENTS.md", "echo x > sub/AGENTS.md", "touch AGENTS.md"] {
@@ -337,7 +343,7 @@ fn what_was_kept_whole_beside_the_session_may_be_read() {
 }
 
 #[test]
-fn spilled_outputs_are_read_in_every_preset_and_whatever_rules_say_of_paths() {
+fn spilled_outputs_are_read_in_every_approval_mode_and_whatever_rules_say_of_paths() {
     let spilled = "/home/me/.zdx/sessions/1/c1.stdout";
     let target = || Target { path: spilled.into(), inside: false, exists: true, led_out: false };
     let rules = global(&serde_json::json!({ "external_directory": "deny", "read": "ask", "grep": "ask" }));
@@ -360,9 +366,9 @@ fn spilled_outputs_are_read_in_every_preset_and_whatever_rules_say_of_paths() {
     }
 }
 
-/// Whatever a preset lets pass, only this is told in a line with others.
+/// Whatever an approval mode lets pass, only this is told in a line with others.
 #[test]
-fn what_only_reads_is_known_in_every_preset() {
+fn what_only_reads_is_known_in_every_approval_mode() {
     for approval in [Approval::Yolo, Approval::Balanced, Approval::Paranoid] {
         let reads = |command: &str| explain(command, Origin::Model, &cx(approval)).reads;
         for command in

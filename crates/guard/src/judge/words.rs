@@ -13,7 +13,7 @@ const MOST: usize = 4;
 
 /// The end of every reason of a rule that asks; said once when there are several.
 pub(crate) const RULES_ASK: &str = "; the rules ask first";
-pub(crate) const PRESET_ASKS: &str = "; the preset paranoid asks about what rules allow";
+pub(crate) const MODE_ASKS: &str = "; the approval mode paranoid asks about what rules allow";
 
 /// The beginning of a reason that only names a program.
 pub(crate) const RUNS: &str = "it runs ";
@@ -25,8 +25,7 @@ pub(crate) fn reason(findings: &[PartFinding], level: Level) -> Option<Reason> {
     let hopeless = |finding: &&PartFinding| finding.code == ReasonCode::Forbidden;
     let equals = || of_level().filter(hopeless).chain(of_level().filter(|finding| !hopeless(finding)));
     let first = equals().next()?;
-    let whys =
-        equals().map(|finding| finding.reason.trim_end_matches(RULES_ASK).trim_end_matches(PRESET_ASKS));
+    let whys = equals().map(|finding| finding.reason.trim_end_matches(RULES_ASK).trim_end_matches(MODE_ASKS));
     // Two parts may have some of their reasons in common.
     let whys = whys.flat_map(|why| why.split("; "));
     let (programs, others): (Vec<&str>, Vec<&str>) =
@@ -38,7 +37,7 @@ pub(crate) fn reason(findings: &[PartFinding], level: Level) -> Option<Reason> {
     if !others.is_empty() {
         whys.push(several(others.into_iter(), "; "));
     }
-    let asked = [RULES_ASK, PRESET_ASKS].into_iter();
+    let asked = [RULES_ASK, MODE_ASKS].into_iter();
     let asked = asked.filter(|end| equals().any(|finding| finding.reason.ends_with(end))).collect::<String>();
     let rules = several(equals().filter_map(|finding| finding.rule.as_deref()), "; ");
     Some(Reason {

@@ -225,9 +225,9 @@ fn changing_privileges_is_forbidden_to_a_model() {
     }
 }
 
-/// Classes of damage, many spellings each: the laxest preset confirms or refuses every one of them.
+/// Classes of damage, many spellings each: the laxest approval mode confirms or refuses every one of them.
 #[test]
-fn no_preset_lets_a_class_of_damage_pass() {
+fn no_approval_mode_lets_a_class_of_damage_pass() {
     let cx = PolicyContext { approval: Approval::Yolo, ..small_machine() };
     let lines = include_str!("../cases/classes.txt").lines();
     let passed: Vec<&str> = lines

@@ -250,7 +250,7 @@ fn settings_of_a_working_tree_are_found() {
 }
 
 #[test]
-fn rules_and_other_presets_stand_above_the_pass() {
+fn rules_and_other_approval_modes_stand_above_the_pass() {
     let mut cx = cx(repository(QUIET));
     cx.approval = Approval::Paranoid;
     assert_eq!(level("rg foo", &cx), Level::Ask);

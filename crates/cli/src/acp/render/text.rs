@@ -84,6 +84,7 @@ impl Text {
                 format!("[term] exited {}{code}{signal}", visible_line(id))
             }
             HostEvent::TerminalReleased { id } => format!("[term] released {}", visible_line(id)),
+            HostEvent::Warning(_) => return,
         };
         self.line(&line, page);
     }

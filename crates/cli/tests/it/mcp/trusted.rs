@@ -109,3 +109,35 @@ pub fn a_tool_that_describes_itself_otherwise_is_asked_about_again() {
         told(&zdx, &model, &[("mcp__fake__echo", json!({"text": "x"}))], &["--approval", "balanced"]);
     assert_eq!(results[0]["error"]["code"], "approval_required", "{results:?}");
 }
+
+/// The first request goes by what the server listed in an earlier run, and so do the question and a grant.
+#[test]
+fn a_tool_that_changed_since_an_earlier_run_is_not_called_by_what_it_was() {
+    let model = ModelServer::start();
+    let zdx = with_model(&model);
+    let (script, go) = (zdx.home().join("server.sh"), zdx.home().join("go"));
+    let write = |option: &str| {
+        let wait = format!("while [ ! -e '{}' ]; do sleep 0.01; done", go.display());
+        fs::write(&script, format!("{wait}\nexec '{}' {option}\n", mcp_fake())).unwrap();
+    };
+    let zdx = zdx.config_more(&format!("[mcp.fake]\ncommand = [\"sh\", \"{}\"]\n", script.display()));
+    fs::write(&go, "").unwrap();
+    write("");
+    zdx.run(["mcp", "list"]).success();
+    fs::remove_file(&go).unwrap();
+    write("--changed");
+    // The server starts when the model was told of its tools.
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    model.always(move |_| {
+        fs::write(&go, "").unwrap();
+        match asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            2.. => Reply::chat().text("fine"),
+            n => Reply::chat().tool_call(&format!("c{n}"), "mcp__fake__echo", json!({"text": "x"})),
+        }
+    });
+    zdx.run(["exec", "--yolo", "-p", "x"]).success();
+    let results: Vec<Value> =
+        zdx.records().into_iter().filter(|record| record["type"] == "tool_result").collect();
+    assert_eq!(results[0]["output"]["error"]["code"], "changed_since", "{results:?}");
+    assert_eq!(results[1]["output"]["ok"], true, "{results:?}");
+}

@@ -71,6 +71,21 @@ fn a_command_names_scripts_in_many_ways() {
 }
 
 #[test]
+fn a_folder_given_to_node_names_the_main_file_of_its_package() {
+    let place = Place::new(&["web/lib/start.js", "web/index.js", "app/index.js", "top.js"]);
+    place.write("web/package.json", r#"{"main": "./lib/start"}"#);
+    place.write("app/package.json", "{\"main\": ");
+    place.write("package.json", r#"{"main": "top.js"}"#);
+    assert_eq!(place.named(&["node", "web"]), ["web/index.js", "web/lib/start.js", "web/package.json"]);
+    assert_eq!(place.named(&["node app"]), ["app/index.js", "app/package.json"]);
+    assert_eq!(place.named(&["node", "."]), ["package.json", "top.js"]);
+    assert_eq!(place.named(&["node", place.root.to_str().unwrap()]), ["package.json", "top.js"]);
+    assert_eq!(place.named(&["eslint ."]), [""; 0]);
+    place.write("app/package.json", &" ".repeat(LONGEST_MANIFEST + 1));
+    assert_eq!(place.named(&["node app"]).len(), 3, "what it runs is not known");
+}
+
+#[test]
 fn a_runner_names_its_manifest_where_it_runs() {
     let place = Place::new(&["Makefile", "web/package.json", "web/src/x.ts"]);
     assert_eq!(place.named(&["make test"]), ["Makefile"]);

@@ -173,10 +173,11 @@ fn a_hanging_folder_costs_its_patience_and_only_so_many_threads() {
         let began = Instant::now();
         let completions = completer.complete(completer.ask(), "@x", 2, &names());
         assert!(completions.timed_out);
-        assert!(began.elapsed() < PATIENCE);
-        assert!(completer.hanging.load(Ordering::Acquire) <= MOST_HANGING);
+        // Whoever asks again at once must not have used up all tries before a folder can answer.
+        assert!((Duration::from_millis(20)..PATIENCE).contains(&began.elapsed()));
+        assert!(*completer.listings.running() <= MOST_HANGING);
     }
-    assert_eq!(completer.hanging.load(Ordering::Acquire), MOST_HANGING);
+    assert_eq!(*completer.listings.running(), MOST_HANGING);
     drop(release);
 }
 
