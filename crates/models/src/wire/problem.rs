@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
+use super::lenient::is_error;
 use crate::ModelError;
 
 #[cfg(test)]
@@ -39,8 +40,8 @@ pub(crate) struct Problem {
 impl Problem {
     /// Reads an error object if `value` is one; `None` for a normal answer.
     pub fn in_json(value: &Value) -> Option<Self> {
-        match value.get("error") {
-            Some(Value::Null) | None => {}
+        match value.get("error").filter(|error| is_error(error)) {
+            None => {}
             Some(Value::String(message)) => return Some(Self { kind: None, message: brief(message) }),
             Some(error) => return Some(Self::of_object(error)),
         }

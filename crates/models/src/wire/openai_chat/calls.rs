@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use zdx_protocol::{Arguments, ToolCall};
+use zdx_protocol::ToolCall;
 
-use super::super::Ids;
+use super::super::{Ids, lenient};
 use crate::ModelEvent;
 
 #[derive(Debug, Default, Deserialize)]
@@ -36,6 +36,10 @@ struct Open {
 }
 
 impl Calls {
+    pub fn any(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Says when the name became known with this delta, and what came of the arguments.
     pub fn push(&mut self, delta: CallDelta) -> impl Iterator<Item = ModelEvent> + use<> {
         let CallDelta { index, id, function } = delta;
@@ -97,7 +101,7 @@ impl Calls {
         let whole = |call: Open| ToolCall {
             id: if call.id.is_empty() { ids.make() } else { call.id },
             name: call.name,
-            arguments: Arguments::parse(&call.arguments),
+            arguments: lenient::arguments(&call.arguments),
             signature: None,
         };
         std::mem::take(&mut self.open).into_iter().filter(real).map(whole).collect()
