@@ -11,6 +11,7 @@ mod anthropic;
 mod history;
 pub(crate) mod lenient;
 mod openai_chat;
+mod overflow;
 pub(crate) mod problem;
 pub mod sse;
 mod target;

@@ -80,7 +80,10 @@ pub(super) async fn answer(
         io.session.events.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
         let result = ask_once(native, io, overflow.cap, ids, &mut answer).await;
         let error = match result {
-            Ok(()) => return (answer, Ok(())),
+            Ok(()) => {
+                native.budget.accept();
+                return (answer, Ok(()));
+            }
             Err(Broken::Interrupted) => {
                 keep_partial(&mut answer, io).await;
                 return (answer, Err(Broken::Interrupted));
