@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::compaction::Measured;
 use crate::conversation::{Message, Part, Role, Usage};
-use crate::tool::ToolOutput;
+use crate::tool::{Signature, ToolOutput};
 
 /// What a wire adds around each part.
 const AROUND: usize = 24;
@@ -100,7 +100,9 @@ pub fn weight(part: &Part) -> u64 {
         Part::ToolUse { id, name, arguments, signature } => {
             // Anything but an object goes out as an empty one.
             let arguments = if arguments.is_object() { arguments.text().len() } else { 2 };
-            let signature = signature.as_ref().map_or(0, |signature| of_value(&signature.opaque) + AROUND);
+            let signed = |signature: &&Box<Signature>| !signature.opaque.is_null();
+            let signature = signature.as_ref().filter(signed);
+            let signature = signature.map_or(0, |signature| of_value(&signature.opaque) + AROUND);
             id.len() + name.len() + arguments + signature + AROUND
         }
         Part::ToolResult { tool_use_id, output } => tool_use_id.len() + output.text().len(),

@@ -373,6 +373,27 @@ fn an_unreadable_event_is_passed_over_outside_of_calls() {
     }
 }
 
+/// Xinference sends each call whole, and all of an answer with one id.
+#[test]
+fn one_id_for_parallel_calls_does_not_glue_them_together() {
+    let whole = |index: Value, path: &str| {
+        let arguments = json!({ "path": path }).to_string();
+        json!({"index":index,"id":"call_x","function":{"name":"read","arguments":arguments}})
+    };
+    for indexes in [[json!(null), json!(null)], [json!(0), json!(0)], [json!(0), json!(1)]] {
+        let [first, second] = indexes;
+        let found = calls(&[whole(first, "a"), whole(second, "b")]);
+        let expected =
+            [call("call_x", "read", json!({"path":"a"})), call("call_x", "read", json!({"path":"b"}))];
+        assert_eq!(found, expected);
+    }
+    // Others send id and name with every piece.
+    let piece =
+        |arguments: &str| json!({"index":0,"id":"c","function":{"name":"read","arguments":arguments}});
+    let found = calls(&[piece("{\"path\":"), piece("\"a\"}")]);
+    assert_eq!(found, [call("c", "read", json!({"path":"a"}))]);
+}
+
 /// Each of these once cost the whole answer.
 #[test]
 fn odd_fields_do_not_matter() {
