@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
+use crate::wire::lenient;
 use crate::wire::problem::{Problem, brief, looks_like_html, page_summary};
 use crate::{Client, DEMO, Endpoint, ModelError, TimeoutPhase};
 
@@ -31,13 +31,6 @@ pub async fn list_models(client: &Client, endpoint: &Endpoint) -> Result<Vec<Mod
     }
 }
 
-#[derive(Deserialize)]
-struct ListedModel {
-    id: String,
-    #[serde(flatten)]
-    rest: Value,
-}
-
 fn parse(body: &[u8]) -> Result<Vec<ModelInfo>, ModelError> {
     let text = String::from_utf8_lossy(body);
     let unlike = || {
@@ -54,8 +47,7 @@ fn parse(body: &[u8]) -> Result<Vec<ModelInfo>, ModelError> {
         value => value["data"].as_array().ok_or_else(unlike)?,
     };
     let entry = |value: &Value| {
-        let ListedModel { id, rest } = ListedModel::deserialize(value).ok()?;
-        Some(ModelInfo { id, context_limit: context_limit(&rest) })
+        Some(ModelInfo { id: lenient::text(&value["id"])?, context_limit: context_limit(value) })
     };
     Ok(list.iter().filter_map(entry).collect())
 }
@@ -72,7 +64,7 @@ fn context_limit(entry: &Value) -> Option<u64> {
         "/meta/n_ctx",                  // llama.cpp, as started
         "/meta/n_ctx_train",            // llama.cpp, what the model was made for
     ];
-    NAMES.iter().find_map(|name| entry.pointer(name)?.as_u64()).filter(|limit| *limit > 0)
+    NAMES.iter().find_map(|name| lenient::number(entry.pointer(name)?)).filter(|limit| *limit > 0)
 }
 
 #[cfg(test)]
@@ -87,11 +79,18 @@ mod tests {
             {"id":"c","meta":{"n_ctx_train":40960}},
             {"id":"d","type":"model","display_name":"D"},
             {"id":"e","max_model_len":null},
+            {"id":7,"max_model_len":"4096"},
             {"no":"id"}]}"#;
         let limits: Vec<_> =
             parse(body).unwrap().into_iter().map(|info| (info.id, info.context_limit)).collect();
-        let expected =
-            [("a", Some(32768)), ("b", Some(131_072)), ("c", Some(40960)), ("d", None), ("e", None)];
+        let expected = [
+            ("a", Some(32768)),
+            ("b", Some(131_072)),
+            ("c", Some(40960)),
+            ("d", None),
+            ("e", None),
+            ("7", Some(4096)),
+        ];
         assert_eq!(limits, expected.map(|(id, limit)| (id.to_owned(), limit)));
         assert_eq!(parse(br#"[{"id":"x"}]"#).unwrap().len(), 1);
     }

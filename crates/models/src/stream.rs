@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use serde::de::IgnoredAny;
 use tokio::time::{Instant, timeout, timeout_at};
 use zdx_net::{Bytes, NetError, Response};
 
@@ -216,16 +217,10 @@ impl Incoming {
                 Shape::Whole => return decoder.whole(body, events),
                 Shape::Unknown => return Err(ModelError::Empty("the connection closed".to_owned())),
                 // The last event may lack its blank line. If it lacks more than that, `finish` says it better.
-                Shape::Stream => {
-                    let last = framer.finish(&mut |frame: &Frame| {
-                        *spoke = true;
-                        decoder.frame(frame, events)
-                    });
-                    match last {
-                        Ok(()) | Err(ModelError::Protocol(_)) => {}
-                        Err(error) => return Err(error),
-                    }
-                }
+                Shape::Stream => framer.finish(&mut |frame: &Frame| {
+                    *spoke = true;
+                    if is_cut(&frame.data) { Ok(()) } else { decoder.frame(frame, events) }
+                })?,
             }
         }
         // An answer that was complete but for its last marker stays one.
@@ -247,6 +242,11 @@ impl Incoming {
         let (mut response, limit) = (self.response, self.waits.drain);
         tokio::spawn(timeout(limit, async move { while let Ok(Some(_)) = response.chunk().await {} }));
     }
+}
+
+/// Whether JSON breaks off in the middle.
+fn is_cut(data: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(data).is_err_and(|error| error.is_eof())
 }
 
 fn one_chunk(chunk: Result<Option<Bytes>, NetError>) -> Result<Bytes, End> {

@@ -68,7 +68,7 @@ impl Http {
         }
         let limit = answer_within.max(self.inner.connect_timeout);
         match timeout(limit, sent.send()).await {
-            Ok(Ok(response)) => Ok(Response(response)),
+            Ok(Ok(response)) => Ok(Response::new(response)),
             Ok(Err(error)) => Err(self.not_sent(&url, &error)),
             Err(_) => Err(NetError::NoAnswer { after: answer_within }),
         }

@@ -171,7 +171,14 @@ mod tests {
             opaque: Some(json!("s")),
             took_ms: None,
         };
-        let signed = || Some(Box::new(Signature { wire: "w".into(), model: "m".into(), opaque: json!("s") }));
+        let signed = || {
+            Some(Box::new(Signature {
+                wire: "w".into(),
+                model: "m".into(),
+                opaque: json!("s"),
+                call_id: None,
+            }))
+        };
         let call = |arguments: &str, signature: Option<Box<Signature>>| Part::ToolUse {
             id: "a".into(),
             name: "read".into(),

@@ -37,8 +37,12 @@ pub struct Signature {
     /// The wire that made it; only the same wire and model get it back.
     pub wire: String,
     pub model: String,
-    /// Meaning is the wire's own.
+    /// Meaning is the wire's own; null where there is nothing but an id.
+    #[serde(default)]
     pub opaque: Value,
+    /// The server's own id of the call, where a call of the session had it before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
 }
 
 /// Who asked for a call. Only a model's calls are part of the history that models read.

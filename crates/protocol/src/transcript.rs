@@ -7,6 +7,8 @@ mod history;
 mod size;
 mod turns;
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -34,6 +36,8 @@ pub struct Transcript {
     /// What the model is shown, in order. Always well formed: each call has its result in the next message.
     messages: Vec<Message>,
     open_calls: Vec<String>,
+    /// Ids of all calls that were applied, as hashes: what a compaction took out of the context keeps its id.
+    call_ids: HashSet<u64>,
     history: History,
     size: ContextSize,
     compaction: Option<Box<Compaction>>,
@@ -250,6 +254,7 @@ impl Transcript {
             (None, other) => Arguments::Raw(other.to_string()),
         };
         let open = call.id.clone();
+        self.call_ids.insert(id_hash(&open));
         self.push_answer(Part::ToolUse {
             id: call.id,
             name: call.name.into(),
@@ -334,11 +339,20 @@ impl Transcript {
         &mut self.messages[last].parts
     }
 
-    /// Whether an id names a call already. Asked for every call: nothing is put together for it.
+    /// Whether a call of the session has this id. Those that a resumed session had before its last compaction are not
+    /// known any more.
     pub fn has_call(&self, wanted: &str) -> bool {
         let mut parts = self.messages.iter().rev().flat_map(|message| &message.parts);
-        parts.any(|part| matches!(part, Part::ToolUse { id, .. } if id == wanted))
+        self.call_ids.contains(&id_hash(wanted))
+            || parts.any(|part| matches!(part, Part::ToolUse { id, .. } if id == wanted))
     }
+}
+
+/// Two ids of one hash cost no more than another name for one of them.
+fn id_hash(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn cut_off(never_ran: bool) -> ToolOutput {

@@ -51,6 +51,10 @@ impl DiskCache {
         }
     }
 
+    pub fn forget(&self, key: &str) {
+        let _ = fs::remove_file(self.path(key));
+    }
+
     fn write(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
         file.write_all(bytes)?;

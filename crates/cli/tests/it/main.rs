@@ -17,6 +17,7 @@ mod comeback;
 mod concurrent_edits;
 mod config;
 mod context;
+mod context_refusals;
 mod conversation;
 mod doors;
 mod exec;

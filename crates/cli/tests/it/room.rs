@@ -9,20 +9,20 @@ use zdx_testkit::{Gate, ModelServer, Reply, Request, Step, Zdx};
 
 use crate::place;
 
-const LIMIT: u64 = 4_096;
+pub(crate) const LIMIT: u64 = 4_096;
 
 /// What a server says to so many tokens.
 type Refusal = fn(u64) -> Reply;
 
 /// A tokenizer for which each digit and the blank behind it is a token, and anything else a quarter of one.
-fn tokens(request: &Request) -> u64 {
+pub(crate) fn tokens(request: &Request) -> u64 {
     let text = format!("{}{}", request.body["messages"], request.body["tools"]);
     let dense = text.bytes().filter(|byte| byte.is_ascii_digit() || *byte == b' ').count();
     (dense + (text.len() - dense) / 5) as u64
 }
 
 /// 42 kB that look like 14,000 tokens and are 42,000.
-fn digits() -> String {
+pub(crate) fn digits() -> String {
     (0..4_200u32).map(|n| format!("{} ", 100_000_000 + n.wrapping_mul(7_919_333) % 900_000_000)).collect()
 }
 

@@ -172,22 +172,49 @@ fn what_a_model_gets_wrong_is_told_to_it() {
 }
 
 #[test]
-fn a_doubled_id_runs_once() {
+fn a_call_that_an_answer_repeats_runs_once() {
     let append = json!({"command": "echo x >> log"});
     let server = ModelServer::start_with([
-        Reply::chat().tool_call("c1", "bash", append.clone()).tool_call("c1", "bash", append.clone()).done(),
-        Reply::chat().tool_call("c1", "bash", append).done(),
+        Reply::chat().tool_call("c1", "bash", append.clone()).tool_call("c1", "bash", append).done(),
         Reply::chat().text("done").done(),
     ]);
     let zdx = place().chat(&server);
     let out = zdx.run(["exec", "-p", "go"]).success();
     assert_eq!(zdx.read("log"), "x\n");
-    let ids: Vec<_> = out.records_of("tool_use").iter().map(|r| r["id"].to_string()).collect();
-    let distinct: std::collections::HashSet<_> = ids.iter().collect();
-    assert_eq!(distinct.len(), 3, "{ids:?}");
     let codes: Vec<_> =
         out.records_of("tool_result").iter().map(|r| r["output"]["error"]["code"].clone()).collect();
-    assert_eq!(codes, [Value::Null, json!("duplicate_id"), json!("duplicate_id")]);
+    assert_eq!(codes, [Value::Null, json!("duplicate_id")]);
+    let ids: Vec<_> = chat_results(&server.calls()[1]).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["c1", "c1-2"], "no server takes one id twice in an answer");
+}
+
+/// Kimi counts the calls of each answer from zero, Xinference has one id for all calls of an answer.
+#[test]
+fn every_call_runs_whatever_its_server_calls_it() {
+    let echo = |what: &str| json!({"command": format!("echo {what} >> log")});
+    let kimi = "functions.bash:0";
+    let server = ModelServer::start_with([
+        Reply::chat().tool_call(kimi, "bash", echo("a")).done(),
+        Reply::chat().tool_call(kimi, "bash", echo("a")).done(),
+        Reply::chat().tool_call("x", "bash", echo("b")).tool_call("x", "bash", echo("c")).done(),
+        Reply::chat().text("done").done(),
+        Reply::chat().tool_call(kimi, "bash", echo("d")).done(),
+        Reply::chat().text("done").done(),
+    ]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "-p", "go"]).success();
+    assert_eq!(zdx.read("log"), "a\na\nb\nc\n");
+    let inside: Vec<_> = out.records_of("tool_use").iter().map(|r| r["id"].to_string()).collect();
+    let distinct: std::collections::HashSet<_> = inside.iter().collect();
+    assert_eq!(distinct.len(), 4, "{inside:?}");
+    let sent = |at: usize| -> Vec<String> {
+        chat_results(&server.calls()[at]).into_iter().map(|(id, _)| id).collect()
+    };
+    assert_eq!(sent(3), [kimi, kimi, "x", "x-2"], "back as they came, but for what one answer repeats");
+    // Read from its file, the session sends the same.
+    zdx.run(["exec", "-c", "-p", "again"]).success();
+    assert_eq!(zdx.read("log"), "a\na\nb\nc\nd\n");
+    assert_eq!(sent(5), [kimi, kimi, "x", "x-2", kimi]);
 }
 
 #[test]

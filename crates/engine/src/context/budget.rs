@@ -42,6 +42,9 @@ pub(crate) struct Budget {
     max_tokens: u32,
     /// Bytes a token of this conversation, where refusals showed that it is denser than thought.
     dense: Option<f64>,
+    /// A request of this size was refused without a number. It holds until a server takes another one: less is known
+    /// from it than from whoever named a limit.
+    refused: Option<u64>,
 }
 
 /// What a refusal as too long calls for.
@@ -63,6 +66,7 @@ impl Budget {
             configured: entry.context_limit,
             max_tokens: entry.max_tokens.unwrap_or(config.max_tokens),
             dense: None,
+            refused: None,
         }
     }
 
@@ -73,6 +77,12 @@ impl Budget {
     pub(crate) fn set_limit(&mut self, limit: u64) {
         self.limit = Some(self.configured.map_or(limit, |most| most.min(limit)));
         self.guessed = false;
+    }
+
+    /// A limit to begin with, until whoever should know is asked.
+    pub(crate) fn assume_limit(&mut self, limit: u64) {
+        self.set_limit(limit);
+        self.guessed = true;
     }
 
     /// An answer stopped for want of room, before it had the tokens that it was given: the context it was written into
@@ -92,6 +102,11 @@ impl Budget {
         is_size.then(|| *self.limit.insert(size))
     }
 
+    /// A server took the request.
+    pub(crate) fn accept(&mut self) {
+        self.refused = None;
+    }
+
     /// A server took what came since a refusal: bit by bit its count is believed again.
     pub(crate) fn relax(&mut self) {
         self.dense = self.dense.map(|dense| dense * 1.25).filter(|dense| *dense < BYTES_PER_TOKEN);
@@ -102,13 +117,13 @@ impl Budget {
         refusal::read(message).limit.is_some()
     }
 
-    /// Learns from a server's refusal: the limit if it names one, else that it is less than what was sent; and what a
+    /// Learns from a server's refusal: the limit if it names one, else that this request has to become smaller; and what a
     /// token weighs, if the request was refused although it should have fitted. Also the limit as the server named it.
     pub(crate) fn learn(&mut self, message: &str, gauge: &Gauge) -> (Lesson, Option<u64>) {
         let said = refusal::read(message);
         let Some(named) = said.limit else {
             let less = gauge.used.saturating_sub(gauge.used / 10).max(LEAST_LIMIT);
-            self.limit = Some(gauge.limit.min(less));
+            self.refused = Some(gauge.limit.min(less));
             self.learn_density(said.used, less, gauge);
             return (Lesson::TooFull, None);
         };
@@ -185,7 +200,11 @@ impl Frame {
 
     pub(crate) fn new(budget: &Budget, system: &str, tools: &[ToolSpec]) -> Self {
         let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + of_value(&tool.schema) + 60;
-        let Budget { limit, max_tokens, dense, .. } = *budget;
+        let Budget { max_tokens, dense, .. } = *budget;
+        let limit = match budget.refused {
+            Some(refused) => Some(budget.limit.unwrap_or(ASSUMED_LIMIT).min(refused)),
+            None => budget.limit,
+        };
         let all =
             |wanted: &dyn Fn(&&ToolSpec) -> bool| tools.iter().filter(wanted).map(tool).sum::<usize>() as u64;
         let of_servers = |facts: &facts::ToolFacts| facts.permission.key == Action::MCP_KEY;
@@ -315,7 +334,14 @@ impl Gauge {
 
 #[cfg(test)]
 pub(super) fn limited(limit: u64) -> Budget {
-    Budget { limit: Some(limit), guessed: false, configured: None, max_tokens: 8192, dense: None }
+    Budget {
+        limit: Some(limit),
+        guessed: false,
+        configured: None,
+        max_tokens: 8192,
+        dense: None,
+        refused: None,
+    }
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ fn what_is_saved_is_masked_and_what_is_asked_stays_exact() {
 }
 
 fn signature(opaque: String) -> Box<Signature> {
-    Box::new(Signature { wire: "gemini".into(), model: "m".into(), opaque: json!(opaque) })
+    Box::new(Signature { wire: "gemini".into(), model: "m".into(), opaque: json!(opaque), call_id: None })
 }
 
 /// A call without the signature it came with is refused: what is masked in its input does not take it away.

@@ -57,8 +57,9 @@ static UNANSWERED: LazyLock<Packed<ToolOutput>> = LazyLock::new(|| {
 /// are unique, and no block is empty.
 pub(super) fn turns<'a>(request: &ModelRequest<'a>, wire: Wire) -> Vec<Turn<'a>> {
     let (images, model) = (request.images, request.model);
+    let ids = IdRule::of(wire, model);
     let mut builder =
-        Builder { images, turns: Vec::new(), open: Vec::new(), calls_at: 0, used: HashMap::new() };
+        Builder { images, turns: Vec::new(), open: Vec::new(), calls_at: 0, ids, used: HashMap::new() };
     for message in request.messages {
         match message.role {
             Role::Assistant => builder.assistant(&message.parts, wire, model),
@@ -79,13 +80,19 @@ struct Builder<'a> {
     open: Vec<(&'a str, Cow<'a, str>)>,
     /// The turn that made them.
     calls_at: usize,
-    /// Every id sent so far, with how often it was asked for.
+    ids: IdRule,
+    /// Every id sent so far, or in this answer, with how often it was asked for.
     used: HashMap<Cow<'a, str>, u32>,
 }
 
 impl<'a> Builder<'a> {
     fn assistant(&mut self, parts: &'a [Part], wire: Wire, model: &str) {
         self.answer(&mut HashMap::new());
+        if self.ids.repeats_between_answers()
+            && self.turns.last().is_none_or(|last| last.role != Role::Assistant)
+        {
+            self.used.clear();
+        }
         let mut blocks = Vec::with_capacity(parts.len());
         for part in parts {
             match part {
@@ -96,10 +103,11 @@ impl<'a> Builder<'a> {
                     blocks.push(Block::Reasoning(thought));
                 }
                 Part::ToolUse { id, name, arguments, signature } => {
-                    let sent = self.unique(id);
+                    let sent = self.unique(self.ids.wanted(id, signature.as_deref(), wire));
                     self.open.push((id, sent.clone()));
                     let own = |made: &&Signature| made.wire == wire.name() && made.model == model;
                     let signature = signature.as_deref().filter(own).map(|made| &made.opaque);
+                    let signature = signature.filter(|opaque| !opaque.is_null());
                     blocks.push(Block::Call { id: sent, name: fit_name(name), arguments, signature });
                 }
                 Part::Reasoning(_) | Part::ToolResult { .. } => {}
@@ -173,18 +181,95 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Servers refuse ids with odd characters (another vendor's) and ids used twice (careless ones).
+    /// Servers refuse ids used twice.
     fn unique(&mut self, id: &'a str) -> Cow<'a, str> {
-        let fit = fit_id(id);
+        let fit = self.ids.fit(id);
         let mut candidate = fit.clone();
         while self.used.contains_key(&candidate) {
             let times = self.used.entry(fit.clone()).or_insert(1);
             *times += 1;
-            candidate = Cow::Owned(format!("{fit}_{times}"));
+            candidate = self.ids.another(&fit, *times);
         }
         self.used.insert(candidate.clone(), 1);
         candidate
     }
+}
+
+/// Ids as a server takes them.
+#[derive(Clone, Copy)]
+enum IdRule {
+    /// Letters, digits, `_` and `-`; none twice in a conversation.
+    Plain,
+    /// As the server that made the call spelled them: chat templates render them (Kimi). None twice in an answer.
+    Verbatim,
+    /// Nine letters or digits: templates of Mistral's models raise an error otherwise.
+    Nine,
+}
+
+const NINE: usize = 9;
+
+impl IdRule {
+    fn of(wire: Wire, model: &str) -> Self {
+        let model = model.to_ascii_lowercase();
+        match wire {
+            Wire::Anthropic => Self::Plain,
+            // Mistral, Ministral, Codestral, Devstral, Magistral; Mixtral, Pixtral, Voxtral.
+            Wire::OpenaiChat if model.contains("stral") || model.contains("xtral") => Self::Nine,
+            Wire::OpenaiChat => Self::Verbatim,
+        }
+    }
+
+    /// A server that counts the calls of each answer from zero gets its own ids back.
+    fn repeats_between_answers(self) -> bool {
+        match self {
+            Self::Plain => false,
+            Self::Verbatim | Self::Nine => true,
+        }
+    }
+
+    fn wanted<'a>(self, id: &'a str, signature: Option<&'a Signature>, wire: Wire) -> &'a str {
+        let servers =
+            signature.filter(|made| made.wire == wire.name()).and_then(|made| made.call_id.as_deref());
+        match self {
+            Self::Plain => id,
+            Self::Verbatim | Self::Nine => servers.unwrap_or(id),
+        }
+    }
+
+    fn fit(self, id: &str) -> Cow<'_, str> {
+        match self {
+            _ if id.is_empty() => self.fit("call"),
+            Self::Verbatim => Cow::Borrowed(id),
+            Self::Nine if id.len() == NINE && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+                Cow::Borrowed(id)
+            }
+            Self::Nine => Cow::Owned(nine_characters(id)),
+            Self::Plain if id.chars().all(is_plain) => Cow::Borrowed(id),
+            Self::Plain => Cow::Owned(id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()),
+        }
+    }
+
+    fn another<'a>(self, fit: &str, times: u32) -> Cow<'a, str> {
+        Cow::Owned(match self {
+            Self::Plain => format!("{fit}_{times}"),
+            Self::Verbatim => format!("{fit}-{times}"),
+            Self::Nine => nine_characters(&format!("{fit}_{times}")),
+        })
+    }
+}
+
+/// The same for the same id in every request: the prefix that servers have cached stays as it is.
+fn nine_characters(id: &str) -> String {
+    const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    // FNV-1a.
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let letter = |(_, rest): (char, u64)| (char::from(LETTERS[(rest % 36) as usize]), rest / 36);
+    std::iter::successors(Some(letter((' ', hash))), |last| Some(letter(*last)))
+        .map(|(c, _)| c)
+        .take(NINE)
+        .collect()
 }
 
 fn is_blank(text: &str) -> bool {
@@ -193,14 +278,6 @@ fn is_blank(text: &str) -> bool {
 
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
-}
-
-fn fit_id(id: &str) -> Cow<'_, str> {
-    match id {
-        "" => Cow::Borrowed("call"),
-        _ if id.chars().all(is_plain) => Cow::Borrowed(id),
-        _ => Cow::Owned(id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()),
-    }
 }
 
 /// A name that a model made up must not make every later request invalid.

@@ -10,7 +10,9 @@ use crate::{ModelError, ModelEvent, ModelRequest, StopReason};
 
 mod anthropic;
 mod history;
+pub(crate) mod lenient;
 mod openai_chat;
+mod overflow;
 pub(crate) mod problem;
 pub mod sse;
 mod target;
@@ -187,6 +189,34 @@ fn write_body(body: &impl Serialize, request: &ModelRequest) -> Result<Vec<u8>, 
 fn was_told_to_stop(reason: Option<&StopReason>) -> Result<(), ModelError> {
     let cut = || ModelError::Cut("the connection closed before the end of the answer".to_owned());
     reason.map(drop).ok_or_else(cut)
+}
+
+/// An event that could not be read. It is passed over, unless the answer turns out to have no end without it.
+#[derive(Default)]
+struct Unread {
+    last: Option<ModelError>,
+}
+
+impl Unread {
+    /// `in_call`: arguments of a call are on their way, and the event may have held a piece of them. A call is never run
+    /// with a hole in it, so the answer has to be asked for again.
+    fn pass_over(&mut self, error: ModelError, data: &str, in_call: bool) -> Result<(), ModelError> {
+        if in_call && data.starts_with('{') {
+            return Err(ModelError::Cut("an event in the middle of a call could not be read".to_owned()));
+        }
+        self.last = Some(error);
+        Ok(())
+    }
+
+    /// Something readable came.
+    fn forget(&mut self) {
+        self.last = None;
+    }
+
+    /// Why there is no end, if an event that was passed over was the last to come.
+    fn blame(&mut self, missing: ModelError) -> ModelError {
+        self.last.take().unwrap_or(missing)
+    }
 }
 
 /// A frame or body that is no JSON, named without quoting all of it.

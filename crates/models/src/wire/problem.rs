@@ -5,30 +5,14 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
+use super::lenient::{is_error, number};
+use super::overflow::is_context_refusal;
 use crate::ModelError;
 
 #[cfg(test)]
 mod tests;
 
 const MAX_MESSAGE: usize = 400;
-
-/// Words by which servers say that a request exceeds the model's context, in lower case.
-const TOO_LONG: [&str; 14] = [
-    "context_length_exceeded",
-    "contextwindowexceedederror", // LiteLLM, around whatever the server said
-    "maximum context length",
-    "prompt is too long",
-    "exceed context limit",
-    "exceeds the available context size",
-    "exceed_context_size",
-    "exceeds the context window",
-    "longer than the maximum model length",
-    "range of input length should be",
-    "cannot be greater than max_model_len", // vLLM, of the answer that was asked for
-    "exceed context window of",             // llama-cpp-python
-    "longer than the model's context length", // SGLang
-    "context length of only",               // LM Studio
-];
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Problem {
@@ -39,8 +23,8 @@ pub(crate) struct Problem {
 impl Problem {
     /// Reads an error object if `value` is one; `None` for a normal answer.
     pub fn in_json(value: &Value) -> Option<Self> {
-        match value.get("error") {
-            Some(Value::Null) | None => {}
+        match value.get("error").filter(|error| is_error(error)) {
+            None => {}
             Some(Value::String(message)) => return Some(Self { kind: None, message: brief(message) }),
             Some(error) => return Some(Self::of_object(error)),
         }
@@ -50,6 +34,7 @@ impl Problem {
 
     /// The object that holds the words, whichever way they are called.
     fn of_object(error: &Value) -> Self {
+        let number_of = |key: &str| error.get(key).and_then(number);
         let kind = ["type", "code", "status"].iter().find_map(|key| match error.get(key)? {
             Value::String(text) if text != "error" && !text.is_empty() => Some(text.clone()),
             Value::Number(code) => Some(code.to_string()),
@@ -63,9 +48,15 @@ impl Problem {
         if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str) {
             message = format!("{message}: {raw}");
         }
+        // llama.cpp tells the numbers apart from its words, and older versions only there.
+        if let (Some(used), Some(limit)) = (number_of("n_prompt_tokens"), number_of("n_ctx"))
+            && !message.contains(&limit.to_string())
+        {
+            message = format!("{message}: request ({used} tokens), available context size ({limit} tokens)");
+        }
         // OpenAI's `code` says more than its `type` in the one case that matters here.
         let code = error.get("code").and_then(Value::as_str);
-        let kind = code.filter(|code| TOO_LONG.contains(code)).map(str::to_owned).or(kind);
+        let kind = code.filter(|code| is_context_refusal(None, "", Some(code))).map(str::to_owned).or(kind);
         Self { kind, message: brief(&message) }
     }
 
@@ -90,15 +81,14 @@ impl Problem {
         Self { kind: None, message }
     }
 
-    fn is_too_long(&self) -> bool {
-        let message = self.message.to_lowercase();
-        let kind = self.kind.as_deref().unwrap_or_default();
-        TOO_LONG.iter().any(|words| message.contains(words) || kind.contains(words))
-    }
-
     /// An error that came inside an answer which began well.
     pub fn mid_stream(self) -> ModelError {
-        if self.is_too_long() {
+        // A kind of error is all the status there is.
+        let status = match self.kind.as_deref() {
+            Some("invalid_request_error" | "BadRequestError" | "INVALID_ARGUMENT") => Some(400),
+            kind => kind.and_then(|kind| kind.parse().ok()),
+        };
+        if is_context_refusal(status, &self.message, self.kind.as_deref()) {
             return ModelError::ContextTooLong { message: self.message };
         }
         ModelError::Api { kind: self.kind, message: self.message }
@@ -113,7 +103,7 @@ pub(crate) fn classify(
     now: SystemTime,
 ) -> ModelError {
     let mut problem = Problem::in_body(status, body);
-    if problem.is_too_long() && status != 429 {
+    if is_context_refusal(Some(status), &problem.message, problem.kind.as_deref()) {
         return ModelError::ContextTooLong { message: problem.message };
     }
     if (300..400).contains(&status) {

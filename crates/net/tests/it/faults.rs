@@ -1,10 +1,11 @@
 //! Connections, waits and bodies that go wrong, each as the kind of error it is.
 
+use std::io::Write;
 use std::time::Duration;
 
 use tokio::net::TcpSocket;
 use zdx_net::{Http, NetError};
-use zdx_testkit::{ModelServer, Reply, Step};
+use zdx_testkit::{Gate, ModelServer, Reply, Step};
 
 use crate::talk::{PATIENT, post, read, said};
 
@@ -93,4 +94,55 @@ async fn statuses_are_answers_and_redirects_are_not_followed() {
     for request in server.requests() {
         assert_eq!(request.header("user-agent"), Some(concat!("zdx/", env!("CARGO_PKG_VERSION"))));
     }
+}
+
+fn packed(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Nobody asks for a compressed body, and some proxies send one all the same.
+#[tokio::test]
+async fn a_compressed_body_is_unpacked() {
+    let text = "data: grüße\n\n".repeat(20_000);
+    for (pieces, header) in [(1, true), (7, false), (100_000, true)] {
+        let mut reply = Reply::status(200).body("text/event-stream", packed(&text)).split_every(pieces);
+        if header {
+            reply = reply.header("content-encoding", "gzip");
+        }
+        let server = ModelServer::start_with([reply]);
+        assert_eq!(said(&Http::new(PATIENT), post(&server.url(), None)).await.as_deref(), Ok(text.as_str()));
+    }
+    // A proxy unpacked it and left the header.
+    let reply = Reply::status(200).body("text/plain", "plain").header("content-encoding", "gzip");
+    let server = ModelServer::start_with([reply]);
+    assert_eq!(said(&Http::new(PATIENT), post(&server.url(), None)).await.as_deref(), Ok("plain"));
+}
+
+#[tokio::test]
+async fn a_compressed_body_that_breaks_off_or_is_none_is_broken() {
+    let whole = packed(&"grüße".repeat(100));
+    for body in [whole[..whole.len() / 2].to_vec(), b"\x1f\x8bnonsense".to_vec()] {
+        let server = ModelServer::start_with([Reply::status(200).body("text/plain", body)]);
+        let answer = said(&Http::new(PATIENT), post(&server.url(), None)).await;
+        assert!(matches!(answer, Err(NetError::Broken(_))), "{answer:?}");
+    }
+}
+
+/// What is there of a packed stream is there at once.
+#[tokio::test]
+async fn a_compressed_stream_arrives_as_it_is_sent() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(b"first").unwrap();
+    encoder.flush().unwrap();
+    let first = std::mem::take(encoder.get_mut());
+    let gate = Gate::new();
+    encoder.write_all(b" and rest").unwrap();
+    let steps = [Step::Bytes(first), Step::WaitFor(gate.clone()), Step::Bytes(encoder.finish().unwrap())];
+    let server = ModelServer::start_with([Reply::stream(steps)]);
+    let mut response = Http::new(PATIENT).send(post(&server.url(), None)).await.unwrap();
+    assert_eq!(response.chunk().await.unwrap().as_deref(), Some(&b"first"[..]));
+    gate.open();
+    assert_eq!(read(&mut response).await.as_deref(), Ok(" and rest"));
 }

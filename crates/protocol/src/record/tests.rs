@@ -130,6 +130,7 @@ fn shapes() -> Vec<(Record, &'static str)> {
                     wire: "gemini".to_owned(),
                     model: "m".to_owned(),
                     opaque: json!("s"),
+                    call_id: None,
                 })),
                 ..ToolUse::new("call_1", "read", json!({}), ts())
             }),

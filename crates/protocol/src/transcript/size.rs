@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::compaction::Measured;
 use crate::content::{Content, ImageCost, ImageRef};
 use crate::conversation::{Message, Part, Role, Usage};
-use crate::tool::ToolOutput;
+use crate::tool::{Signature, ToolOutput};
 
 /// A token of an image weighs as much as one of text where nothing was learnt yet.
 const BYTES_PER_IMAGE_TOKEN: u64 = 3;
@@ -126,7 +126,9 @@ fn words(part: &Part) -> usize {
         Part::ToolUse { id, name, arguments, signature } => {
             // Anything but an object goes out as an empty one.
             let arguments = if arguments.is_object() { arguments.text().len() } else { 2 };
-            let signature = signature.as_ref().map_or(0, |signature| of_value(&signature.opaque) + AROUND);
+            let signed = |signature: &&Box<Signature>| !signature.opaque.is_null();
+            let signature = signature.as_ref().filter(signed);
+            let signature = signature.map_or(0, |signature| of_value(&signature.opaque) + AROUND);
             id.len() + name.len() + arguments + signature + AROUND
         }
         Part::ToolResult { tool_use_id, output, content } => {

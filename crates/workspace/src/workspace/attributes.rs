@@ -189,7 +189,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::workspace::{FilePermissions, StagedFile, Workspace};
+    use crate::workspace::{StagedFile, Workspace};
 
     /// Entries of tag, permissions and id, as the kernel reads them.
     fn list(entries: &[(u16, u16, u32)]) -> Vec<u8> {

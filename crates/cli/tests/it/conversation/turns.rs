@@ -118,9 +118,10 @@ fn a_call_is_announced_while_its_arguments_stream_under_the_id_it_keeps() {
                 _ => None,
             })
             .collect();
-        // The second one is refused for its id, and has one of its own from its first sign of life on.
+        // The second one has an id of its own from its first sign of life on.
         let first = ["announced call_0 bash", "requested call_0 bash", "started call_0", "finished call_0"];
-        let second = ["announced call_0-2 bash", "requested call_0-2 bash", "finished call_0-2"];
+        let second =
+            ["announced call_0-2 bash", "requested call_0-2 bash", "started call_0-2", "finished call_0-2"];
         assert_eq!(life, [&first[..], &second[..]].concat());
     });
 }

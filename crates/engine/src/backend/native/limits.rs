@@ -47,6 +47,12 @@ impl Limits {
         asked.get(&key).map_or_else(|| limit(self.cached(&key)), |answer| limit(*answer.borrow()))
     }
 
+    /// What a refusal named in an earlier session. Since then the server may have been started with more: its list is
+    /// asked again, and has the last word.
+    pub(super) fn hint(&self, endpoint: &Endpoint) -> Option<u64> {
+        self.cache.as_ref()?.get(&hint_key(&key(endpoint))).filter(|limit| *limit > 0)
+    }
+
     /// What is known now. Starts to ask, if nobody has.
     fn look_up(&self, lister: &ModelLister, endpoint: &Endpoint) -> Option<u64> {
         if endpoint.is_demo() {
@@ -79,19 +85,27 @@ impl Limits {
         limit(*answer)
     }
 
-    /// A server named it in a refusal: that is the truth.
+    /// A server named it in a refusal: in this session that is the truth, in the next one a hint.
     pub(super) fn learn(&self, endpoint: &Endpoint, limit: u64) {
-        let (key, known) = (key(endpoint), Known::Limit(limit));
-        self.keep(&key, known);
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.insert(key, watch::channel(Some(known)).1);
+        let key = key(endpoint);
+        if let Some(cache) = &self.cache {
+            cache.put(&hint_key(&key), &limit);
+        }
+        self.settle(key, Known::Limit(limit));
     }
 
     /// It stands in a list that somebody else asked for.
     pub(super) fn hear(&self, endpoint: &Endpoint, limit: u64) {
         if self.known(endpoint).is_none() {
-            self.learn(endpoint, limit);
+            let key = key(endpoint);
+            self.keep(&key, Known::Limit(limit));
+            self.settle(key, Known::Limit(limit));
         }
+    }
+
+    fn settle(&self, key: String, known: Known) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.insert(key, watch::channel(Some(known)).1);
     }
 
     /// These are what the server has.
@@ -131,15 +145,24 @@ impl Limits {
         answer
     }
 
+    /// Nothing where a refusal said otherwise since.
     fn cached(&self, key: &str) -> Option<Known> {
-        let limit: u64 = self.cache.as_ref()?.get(key)?;
+        let cache = self.cache.as_ref()?;
+        if cache.get(&hint_key(key)).is_some_and(|hint: u64| hint > 0) {
+            return None;
+        }
+        let limit: u64 = cache.get(key)?;
         Some(if limit == 0 { Known::Untold } else { Known::Limit(limit) })
     }
 
+    /// A list that says nothing leaves the hint as it is.
     fn keep(&self, key: &str, known: Known) {
         if let Some(cache) = &self.cache {
             let limit: u64 = limit(Some(known)).unwrap_or_default();
             cache.put(key, &limit);
+            if limit > 0 {
+                cache.forget(&hint_key(key));
+            }
         }
     }
 }
@@ -149,6 +172,10 @@ fn limit(answer: LimitKnown) -> Option<u64> {
         Some(Known::Limit(limit)) => Some(limit),
         Some(Known::Untold) | None => None,
     }
+}
+
+fn hint_key(key: &str) -> String {
+    format!("refused {key}")
 }
 
 fn key(endpoint: &Endpoint) -> String {

@@ -209,10 +209,13 @@ impl Native {
 
     /// What an earlier session learnt of this model.
     fn recall_limit(&mut self) {
-        if !self.budget.knows_limit()
-            && let Some(limit) = self.seed.limits.known(&self.seed.chosen.endpoint)
-        {
-            self.set_limit(limit);
+        let endpoint = &self.seed.chosen.endpoint;
+        if !self.budget.knows_limit() {
+            if let Some(limit) = self.seed.limits.known(endpoint) {
+                self.set_limit(limit);
+            } else if let Some(limit) = self.seed.limits.hint(endpoint) {
+                self.budget.assume_limit(limit);
+            }
         }
         self.publish();
     }

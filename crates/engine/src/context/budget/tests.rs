@@ -24,7 +24,14 @@ fn fold(records: &[Record]) -> Transcript {
 
 #[test]
 fn a_refusal_teaches_what_is_left() {
-    let mut budget = Budget { limit: None, guessed: false, configured: None, max_tokens: 8192, dense: None };
+    let mut budget = Budget {
+        limit: None,
+        guessed: false,
+        configured: None,
+        max_tokens: 8192,
+        dense: None,
+        refused: None,
+    };
     let message = "This model's maximum context length is 4096 tokens. However, you requested 8292 tokens \
                    (100 in the messages, 8192 in the completion).";
     let empty = gauge(&budget, &Transcript::default());
@@ -44,7 +51,14 @@ fn a_refusal_teaches_what_is_left() {
 #[test]
 fn a_refusal_teaches_what_a_token_weighs() {
     let digits = fold(&[said(Role::User, 42_000)]);
-    let mut budget = Budget { limit: None, guessed: false, configured: None, max_tokens: 8192, dense: None };
+    let mut budget = Budget {
+        limit: None,
+        guessed: false,
+        configured: None,
+        max_tokens: 8192,
+        dense: None,
+        refused: None,
+    };
     let thought = gauge(&budget, &digits);
     assert!(thought.used < 15_000);
     let message =
@@ -83,18 +97,29 @@ fn a_configured_limit_is_never_raised() {
     assert_eq!(budget.limit, Some(2_048));
 }
 
+/// Only until a request is taken: a number that nobody named is no limit.
 #[test]
-fn a_refusal_without_numbers_bounds_the_limit_by_what_was_sent() {
-    let mut budget = limited(100_000);
-    let full = gauge(&budget, &fold(&[said(Role::User, 60_000)]));
-    assert_eq!(budget.learn("prompt is too long", &full), (Lesson::TooFull, None));
-    assert!((17_000..20_000).contains(&budget.limit.unwrap()), "{:?}", budget.limit);
+fn a_refusal_without_numbers_makes_this_request_smaller_and_no_later_one() {
+    for limit in [Some(100_000), None] {
+        let mut budget = Budget { limit, ..limited(0) };
+        let long = fold(&[said(Role::User, 60_000)]);
+        let full = gauge(&budget, &long);
+        assert_eq!(budget.learn("Prompt exceeds max length", &full), (Lesson::TooFull, None));
+        assert_eq!(budget.limit, limit);
+        let smaller = gauge(&budget, &long);
+        assert!((17_000..20_000).contains(&smaller.limit) && smaller.should_compact(), "{}", smaller.limit);
+        budget.learn("Prompt exceeds max length", &smaller);
+        assert!(gauge(&budget, &long).limit <= smaller.limit);
+        budget.accept();
+        assert_eq!(gauge(&budget, &long).limit, limit.unwrap_or(ASSUMED_LIMIT));
+    }
 }
 
 #[test]
 fn a_context_that_was_filled_shows_its_size() {
     let filled = |limit: Option<u64>, read: u64, written: u64| {
-        let mut budget = Budget { limit, guessed: false, configured: None, max_tokens: 8192, dense: None };
+        let mut budget =
+            Budget { limit, guessed: false, configured: None, max_tokens: 8192, dense: None, refused: None };
         let usage = Usage { input_tokens: read, output_tokens: written, ..Usage::default() };
         (budget.learn_full(usage, 8192), budget.limit)
     };

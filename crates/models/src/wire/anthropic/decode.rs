@@ -1,15 +1,15 @@
 //! An answer of Anthropic's servers, streamed or whole, as events. Tolerates what is seen in the wild: unknown
 //! events and blocks, repeated starts, pings anywhere, servers that leave things out.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use zdx_protocol::{Arguments, Reasoning, ToolCall, Usage};
 
 use super::super::problem::Problem;
-use super::super::{Decode, Frame, Ids, Wire, unreadable, was_told_to_stop};
+use super::super::{Decode, Frame, Ids, Unread, Wire, lenient, unreadable, was_told_to_stop};
 use crate::{ModelError, ModelEvent, StopReason};
 
 #[cfg(test)]
@@ -23,6 +23,7 @@ pub(in crate::wire) struct Decoder {
     stop: Option<StopReason>,
     called: bool,
     done: bool,
+    unread: Unread,
 }
 
 /// A content block that has begun and not ended.
@@ -53,36 +54,35 @@ struct Counts {
 }
 
 #[derive(Deserialize)]
-struct EventKind<'a> {
-    #[serde(borrow, rename = "type", default)]
-    kind: Option<Cow<'a, str>>,
+struct EventKind {
+    #[serde(rename = "type")]
+    kind: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Started {
-    message: Message,
+    message: Option<Message>,
 }
 
 #[derive(Deserialize)]
 struct Message {
     #[serde(default)]
-    content: Option<Vec<Value>>,
+    content: Value,
     stop_reason: Option<String>,
     usage: Option<Counts>,
 }
 
 #[derive(Deserialize)]
 struct BlockStarted {
+    index: Option<u64>,
     #[serde(default)]
-    index: u64,
     content_block: Value,
 }
 
 #[derive(Deserialize)]
 struct BlockDelta {
-    #[serde(default)]
-    index: u64,
-    delta: Delta,
+    index: Option<u64>,
+    delta: Option<Delta>,
 }
 
 #[derive(Default, Deserialize)]
@@ -96,14 +96,12 @@ struct Delta {
 
 #[derive(Deserialize)]
 struct BlockStopped {
-    #[serde(default)]
-    index: u64,
+    index: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct MessageDelta {
-    #[serde(default)]
-    delta: MessageEnd,
+    delta: Option<MessageEnd>,
     usage: Option<Counts>,
 }
 
@@ -120,32 +118,13 @@ impl Decode for Decoder {
         if self.done || data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let EventKind { kind } = parse(data)?;
-        match kind.as_deref().or(frame.event.as_deref()).unwrap_or_default() {
-            "message_start" => self.counted(parse::<Started>(data)?.message.usage),
-            "content_block_start" => {
-                let BlockStarted { index, content_block } = parse(data)?;
-                // A second block at an open index: a gateway spliced two answers together.
-                self.close(index, out);
-                let open = self.begin(&content_block, out);
-                self.open.insert(index, open);
+        match self.event(frame.event.as_deref(), data, out) {
+            Err(error @ ModelError::Protocol(_)) => {
+                let in_call = self.open.values().any(|open| matches!(open, Open::Call { .. }));
+                self.unread.pass_over(error, data, in_call)
             }
-            "content_block_delta" => {
-                let BlockDelta { index, delta } = parse(data)?;
-                self.delta(index, delta, out)?;
-            }
-            "content_block_stop" => self.close(parse::<BlockStopped>(data)?.index, out),
-            "message_delta" => {
-                let MessageDelta { delta, usage } = parse(data)?;
-                self.counted(usage);
-                self.stopped(delta.stop_reason);
-            }
-            "message_stop" => self.complete(out),
-            "error" => return Err(failure(data)?),
-            // Pings, and whatever comes to be invented.
-            _ => {}
+            result => result,
         }
-        Ok(())
     }
 
     fn whole(&mut self, body: &[u8], out: Out) -> Result<(), ModelError> {
@@ -167,7 +146,12 @@ impl Decode for Decoder {
             )));
         }
         let Message { content, stop_reason, usage } = parse(&text)?;
-        let content = content.unwrap_or_default();
+        let content = match content {
+            Value::Array(blocks) => blocks,
+            Value::Null => Vec::new(),
+            words @ Value::String(_) => vec![json!({ "type": "text", "text": words })],
+            block => vec![block],
+        };
         for block in &content {
             let open = self.begin(block, out);
             self.open.insert(0, open);
@@ -185,7 +169,7 @@ impl Decode for Decoder {
     fn finish(&mut self, out: Out) -> Result<(), ModelError> {
         if !self.done {
             self.done = true;
-            was_told_to_stop(self.stop.as_ref())?;
+            was_told_to_stop(self.stop.as_ref()).map_err(|missing| self.unread.blame(missing))?;
             self.complete(out);
         }
         Ok(())
@@ -202,11 +186,54 @@ impl Decoder {
             stop: None,
             called: false,
             done: false,
+            unread: Unread::default(),
         }
     }
 
+    fn event(&mut self, name: Option<&str>, data: &str, out: Out) -> Result<(), ModelError> {
+        let EventKind { kind } = parse(data)?;
+        match kind.as_deref().or(name).unwrap_or_default() {
+            "message_start" => {
+                self.counted(parse::<Started>(data)?.message.and_then(|message| message.usage));
+            }
+            "content_block_start" => {
+                let BlockStarted { index, content_block } = parse(data)?;
+                let index = index.unwrap_or_else(|| self.newest().map_or(0, |newest| newest + 1));
+                // A second block at an open index: a gateway spliced two answers together.
+                self.close(index, out);
+                let open = self.begin(&content_block, out);
+                self.open.insert(index, open);
+            }
+            "content_block_delta" => {
+                let BlockDelta { index, delta } = parse(data)?;
+                let index = index.or(self.newest()).unwrap_or_default();
+                self.delta(index, delta.unwrap_or_default(), out)?;
+            }
+            "content_block_stop" => {
+                let index = parse::<BlockStopped>(data)?.index.or(self.newest());
+                self.close(index.unwrap_or_default(), out);
+            }
+            "message_delta" => {
+                let MessageDelta { delta, usage } = parse(data)?;
+                self.counted(usage);
+                self.stopped(delta.and_then(|end| end.stop_reason));
+            }
+            "message_stop" => self.complete(out),
+            "error" => failure(data)?,
+            // Pings, and whatever comes to be invented.
+            _ => {}
+        }
+        self.unread.forget();
+        Ok(())
+    }
+
+    /// The block that began last.
+    fn newest(&self) -> Option<u64> {
+        self.open.keys().next_back().copied()
+    }
+
     fn begin(&mut self, block: &Value, out: Out) -> Open {
-        let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
+        let text = |key: &str| lenient::text(&block[key]).unwrap_or_default();
         match block["type"].as_str().unwrap_or_default() {
             "text" => {
                 emit(text("text"), ModelEvent::Text, out);
@@ -249,9 +276,7 @@ impl Decoder {
                 // A start that got lost is no reason to lose text; arguments without a name are beyond help.
                 (Some(text), _) => emit(text, ModelEvent::Text, out),
                 (None, Some(_)) => {
-                    return Err(ModelError::Protocol(
-                        "arguments came for a call that never began".to_owned(),
-                    ));
+                    return Err(ModelError::Cut("arguments came for a call that never began".to_owned()));
                 }
                 (None, None) => {}
             },
@@ -265,7 +290,7 @@ impl Decoder {
                 let arguments = match given {
                     // Compatible servers may send the whole input at once.
                     Value::Object(map) if streamed.trim().is_empty() => Arguments::Object(map),
-                    _ => Arguments::parse(&streamed),
+                    _ => lenient::arguments(&streamed),
                 };
                 let id = if id.is_empty() { self.ids.make() } else { id };
                 self.called = true;
@@ -345,13 +370,12 @@ fn emit(text: String, event: impl FnOnce(String) -> ModelEvent, out: Out) {
     }
 }
 
-fn parse<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ModelError> {
-    serde_json::from_str(data).map_err(|error| unreadable("an event", data, &error))
+fn parse<T: DeserializeOwned>(data: &str) -> Result<T, ModelError> {
+    lenient::parse(data).map_err(|error| unreadable("an event", data, &error))
 }
 
-fn failure(data: &str) -> Result<ModelError, ModelError> {
+fn failure(data: &str) -> Result<(), ModelError> {
     let value: Value = parse(data)?;
-    let problem = Problem::in_json(&value);
-    Ok(problem
+    Err(Problem::in_json(&value)
         .map_or_else(|| ModelError::Api { kind: None, message: value.to_string() }, Problem::mid_stream))
 }

@@ -56,22 +56,104 @@ fn calls_without_result_and_results_without_call_are_put_right() {
     assert_eq!(shape(&[user("q"), answers(&["x"])]), ["User: q"]);
 }
 
+/// Ids as they are sent, calls and results in their order.
+fn ids(messages: &[Message], wire: Wire, model: &str) -> Vec<String> {
+    let id = |block: &Block| match block {
+        Block::Call { id, .. } | Block::Result { id, .. } => Some(id.to_string()),
+        Block::Text(_) | Block::Image(_) | Block::Reasoning(_) => None,
+    };
+    turns(&ModelRequest { model, ..request(messages, &[]) }, wire)
+        .iter()
+        .flat_map(|turn| &turn.blocks)
+        .filter_map(id)
+        .collect()
+}
+
+/// A call that the session calls `id` and its server `server`.
+fn renamed(id: &str, server: &str) -> Part {
+    let mut part = used(id, "read", json!({}));
+    if let Part::ToolUse { signature, .. } = &mut part {
+        let wire = Wire::OpenaiChat.name().to_owned();
+        let made = Signature {
+            wire,
+            model: MODEL.to_owned(),
+            opaque: Value::Null,
+            call_id: Some(server.to_owned()),
+        };
+        *signature = Some(Box::new(made));
+    }
+    part
+}
+
 #[test]
-fn ids_are_unique_and_plain() {
-    assert_eq!(
-        shape(&[
-            calls(&["a", "a"]),
-            answers(&["a", "a"]),
-            calls(&["a", "functions.read:0", ""]),
-            answers(&["a", "functions.read:0", ""])
+fn a_chat_server_gets_its_own_ids_back_word_for_word() {
+    let messages = [
+        calls(&["functions.bash:0"]),
+        answers(&["functions.bash:0"]),
+        assistant(vec![
+            renamed("functions.bash:0-2", "functions.bash:0"),
+            used("functions.read:1", "read", json!({})),
         ]),
+        answers(&["functions.bash:0-2", "functions.read:1"]),
+    ];
+    let bash = "functions.bash:0";
+    assert_eq!(
+        ids(&messages, Wire::OpenaiChat, MODEL),
+        [bash, bash, bash, "functions.read:1", bash, "functions.read:1"]
+    );
+    // A server that takes no such characters, and no id twice.
+    assert_eq!(
+        ids(&messages, Wire::Anthropic, MODEL),
         [
-            "Assistant: read#a, read#a_2",
-            "User: ok#a, ok#a_2",
-            "Assistant: read#a_3, read#functions_read_0, read#call",
-            "User: ok#a_3, ok#functions_read_0, ok#call"
+            "functions_bash_0",
+            "functions_bash_0",
+            "functions_bash_0-2",
+            "functions_read_1",
+            "functions_bash_0-2",
+            "functions_read_1"
         ]
     );
+}
+
+#[test]
+fn an_id_that_one_answer_repeats_is_renamed_there() {
+    let one_for_all = |first: &str, second: &str| {
+        assistant(vec![renamed(first, "call_x"), renamed(second, "call_x"), used("", "read", json!({}))])
+    };
+    let messages = [
+        one_for_all("call_x", "call_x-2"),
+        answers(&["call_x-2", "call_x", ""]),
+        one_for_all("call_x-3", "call_x-4"),
+        answers(&["call_x-3", "call_x-4", ""]),
+    ];
+    let each = ["call_x", "call_x-2", "call"];
+    assert_eq!(ids(&messages, Wire::OpenaiChat, MODEL), [each; 4].concat());
+    assert_eq!(
+        ids(
+            &[calls(&["a", "a"]), answers(&["a", "a"]), calls(&["a"]), answers(&["a"])],
+            Wire::Anthropic,
+            MODEL
+        ),
+        ["a", "a_2", "a", "a_2", "a_3", "a_3"]
+    );
+}
+
+#[test]
+fn mistral_gets_ids_of_nine_letters_or_digits() {
+    let messages = [
+        calls(&["Ab3dEf7h9", "call_123", "functions.read:0", "call_1"]),
+        answers(&["Ab3dEf7h9", "call_123", "functions.read:0", "call_1"]),
+    ];
+    for model in ["devstral-small", "mistralai/Mixtral-8x7B", "Ministral-3"] {
+        let sent = ids(&messages, Wire::OpenaiChat, model);
+        assert_eq!(sent[0], "Ab3dEf7h9", "one that fits goes back as it came");
+        assert_eq!(sent[..4], sent[4..], "each result names its call");
+        let distinct: std::collections::HashSet<_> = sent.iter().collect();
+        assert_eq!(distinct.len(), 4, "{sent:?}");
+        let fits = |id: &String| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        assert!(sent.iter().all(fits), "{sent:?}");
+        assert_eq!(sent, ids(&messages, Wire::OpenaiChat, model), "the same in every request");
+    }
 }
 
 #[test]
@@ -110,7 +192,12 @@ fn remembered(calls: &[ToolCall]) -> Vec<Message> {
 
 fn signed(id: &str, signature: Option<Value>) -> ToolCall {
     let made_by = |opaque| {
-        Box::new(Signature { wire: Wire::OpenaiChat.name().to_owned(), model: MODEL.to_owned(), opaque })
+        Box::new(Signature {
+            wire: Wire::OpenaiChat.name().to_owned(),
+            model: MODEL.to_owned(),
+            opaque,
+            call_id: None,
+        })
     };
     ToolCall {
         id: id.to_owned(),

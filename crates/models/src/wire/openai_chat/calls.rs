@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use zdx_protocol::{Arguments, ToolCall};
+use zdx_protocol::ToolCall;
 
-use super::super::Ids;
+use super::super::{Ids, lenient};
 use crate::ModelEvent;
 
 #[derive(Debug, Default, Deserialize)]
@@ -36,6 +36,10 @@ struct Open {
 }
 
 impl Calls {
+    pub fn any(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Says when the name became known with this delta, and what came of the arguments.
     pub fn push(&mut self, delta: CallDelta) -> impl Iterator<Item = ModelEvent> + use<> {
         let CallDelta { index, id, function } = delta;
@@ -69,26 +73,24 @@ impl Calls {
 
     /// Which open call a delta continues; `None` for a new one.
     fn belongs_to(&self, index: Option<u64>, id: &str, name: &str, arguments: &str) -> Option<usize> {
-        let Some(index) = index else {
+        let at = match (index, id, name) {
+            (Some(index), ..) => self.open.iter().rposition(|call| call.index == Some(index))?,
             // Without an index an id decides; without both a name begins a call and the rest continues the last.
-            let last = self.open.len().checked_sub(1);
-            return match (id, name) {
-                ("", "") => last,
-                ("", _) => None,
-                (id, _) => self.open.iter().rposition(|call| call.id == id),
-            };
+            (None, "", "") => return self.open.len().checked_sub(1),
+            (None, "", _) => return None,
+            (None, id, _) => self.open.iter().rposition(|call| call.id == id)?,
         };
-        let at = self.open.iter().rposition(|call| call.index == Some(index))?;
         let call = &self.open[at];
         // A new id at an open index is a new call: some servers number every call 0.
         let other_id = !id.is_empty() && !call.id.is_empty() && id != call.id;
-        // The same without ids: the open call is whole, and a name comes again with arguments of its own.
-        let whole_again = id.is_empty()
-            && !name.is_empty()
+        // The same without ids, or with one id for all calls (Xinference): the open call is whole, and a name comes again
+        // with arguments of its own.
+        let whole_again = !name.is_empty()
             && !arguments.is_empty()
             && call.arguments.ends_with('}')
             && serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
-        (!other_id && !whole_again).then_some(at)
+        let own_arguments = id.is_empty() || (arguments.starts_with('{') && call.arguments != "{}");
+        (!other_id && !(whole_again && own_arguments)).then_some(at)
     }
 
     pub fn finish(&mut self, ids: &mut Ids) -> Vec<ToolCall> {
@@ -97,7 +99,7 @@ impl Calls {
         let whole = |call: Open| ToolCall {
             id: if call.id.is_empty() { ids.make() } else { call.id },
             name: call.name,
-            arguments: Arguments::parse(&call.arguments),
+            arguments: lenient::arguments(&call.arguments),
             signature: None,
         };
         std::mem::take(&mut self.open).into_iter().filter(real).map(whole).collect()

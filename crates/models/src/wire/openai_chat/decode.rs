@@ -1,13 +1,11 @@
 //! An answer of a Chat Completions server, streamed or whole, as events.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::Value;
 use zdx_protocol::Usage;
 
 use super::super::problem::{Problem, brief};
-use super::super::{Decode, Frame, Ids, unreadable, was_told_to_stop};
+use super::super::{Decode, Frame, Ids, Unread, lenient, unreadable, was_told_to_stop};
 use super::calls::{CallDelta, Calls, FunctionDelta};
 use super::content::{Content, Parts};
 use super::reasoning::{self, REASONING, REASONING_CONTENT, Thinking};
@@ -25,23 +23,25 @@ pub(in crate::wire) struct Decoder {
     stop: Option<StopReason>,
     refused: bool,
     done: bool,
+    /// Something of an answer came.
+    begun: bool,
+    unread: Unread,
 }
 
 #[derive(Deserialize)]
-struct Chunk<'a> {
+struct Chunk {
     choices: Option<Vec<Choice>>,
     usage: Option<Counts>,
     #[serde(default)]
     error: Value,
-    #[serde(borrow, default)]
-    object: Option<Cow<'a, str>>,
+    object: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Choice {
-    /// `message` in a whole answer.
-    #[serde(alias = "message")]
     delta: Option<Delta>,
+    /// Stands for `delta` in a whole answer. Some servers send both.
+    message: Option<Delta>,
     finish_reason: Option<String>,
 }
 
@@ -106,18 +106,29 @@ impl Decode for Decoder {
             return Ok(());
         }
         if data == "[DONE]" {
+            if !self.begun
+                && let Some(error) = self.unread.last.take()
+            {
+                return Err(error);
+            }
             self.complete(out);
             return Ok(());
         }
-        let chunk: Chunk =
-            serde_json::from_str(data).map_err(|error| unreadable("an event", data, &error))?;
-        self.chunk(chunk, data, out)
+        match lenient::parse::<Chunk>(data) {
+            Ok(chunk) => {
+                self.unread.forget();
+                self.chunk(chunk, data, out)
+            }
+            Err(error) => {
+                let in_call = self.calls.any() && self.stop.is_none();
+                self.unread.pass_over(unreadable("an event", data, &error), data, in_call)
+            }
+        }
     }
 
     fn whole(&mut self, body: &[u8], out: Out) -> Result<(), ModelError> {
         let text = String::from_utf8_lossy(body);
-        let chunk: Chunk =
-            serde_json::from_str(&text).map_err(|error| unreadable("the answer", &text, &error))?;
+        let chunk: Chunk = lenient::parse(&text).map_err(|error| unreadable("the answer", &text, &error))?;
         let answered = chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty());
         self.chunk(chunk, &text, out)?;
         if !answered {
@@ -133,7 +144,7 @@ impl Decode for Decoder {
     fn finish(&mut self, out: Out) -> Result<(), ModelError> {
         if !self.done {
             self.done = true;
-            was_told_to_stop(self.stop.as_ref())?;
+            was_told_to_stop(self.stop.as_ref()).map_err(|missing| self.unread.blame(missing))?;
             self.complete(out);
         }
         Ok(())
@@ -151,6 +162,8 @@ impl Decoder {
             stop: None,
             refused: false,
             done: false,
+            begun: false,
+            unread: Unread::default(),
         }
     }
 
@@ -164,9 +177,9 @@ impl Decoder {
             self.usage = Some(counts.into());
         }
         let failed = self.stop == Some(StopReason::Other("error".to_owned()));
-        if !chunk.error.is_null() || chunk.object.as_deref() == Some("error") || failed {
+        if lenient::is_error(&chunk.error) || chunk.object.as_deref() == Some("error") || failed {
             self.done = true;
-            let value: Value = serde_json::from_str(data).unwrap_or_default();
+            let value: Value = lenient::parse(data).unwrap_or_default();
             let unnamed = || Problem { kind: None, message: "an error without a message".to_owned() };
             return Err(Problem::in_json(&value).unwrap_or_else(unnamed).mid_stream());
         }
@@ -174,7 +187,8 @@ impl Decoder {
     }
 
     fn choice(&mut self, choice: Choice, out: Out) {
-        let delta = choice.delta.unwrap_or_default();
+        self.begun = true;
+        let delta = choice.delta.or(choice.message).unwrap_or_default();
         let Parts { text, thinking } = delta.content.parts();
         self.think(delta.reasoning, delta.reasoning_content, delta.reasoning_details, thinking, out);
         let refusal = delta.refusal.unwrap_or_default();
@@ -256,6 +270,7 @@ fn stop_reason(reason: String) -> StopReason {
         "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" => StopReason::EndTurn,
         "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
         "length" | "max_tokens" => StopReason::Length,
+        "model_context_window_exceeded" => StopReason::ContextExceeded, // GLM
         "content_filter" => StopReason::ContentFilter,
         _ => StopReason::Other(reason),
     }

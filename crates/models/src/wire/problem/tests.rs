@@ -143,6 +143,13 @@ fn too_long_is_known_in_every_dialect() {
 }
 
 #[test]
+fn numbers_beside_the_words_are_part_of_the_message() {
+    let body = r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5009,"n_ctx":4096}}"#;
+    let ModelError::ContextTooLong { message } = with(400, &[], body) else { panic!("it is too long") };
+    assert!(message.ends_with("request (5009 tokens), available context size (4096 tokens)"), "{message}");
+}
+
+#[test]
 fn retry_after_comes_in_four_forms() {
     let after = |headers: &[(&str, &str)]| match with(429, headers, "") {
         ModelError::Status { retry_after, .. } => retry_after,

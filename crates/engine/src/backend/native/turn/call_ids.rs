@@ -1,9 +1,10 @@
-//! Which id a call goes by. An id may name one call of a session: models and servers number their calls as they like, and
-//! no server accepts a history with two of the same.
+//! Ids of calls. Inside a session every call has an id of its own; what the model's server called it is kept beside it, for
+//! that server alone. Servers number calls as they like: many begin anew with each answer, some give all calls of one
+//! answer the same id.
 
-use std::collections::HashSet;
-
-use zdx_protocol::{ToolCall, ToolCode, ToolError};
+use serde_json::Value;
+use zdx_models::Endpoint;
+use zdx_protocol::{Arguments, Signature, ToolCall, ToolCode, ToolError};
 
 use crate::call::TurnIo;
 
@@ -13,66 +14,62 @@ pub(super) struct Identified {
     pub fault: Option<ToolError>,
 }
 
-/// The ids that models used in this turn.
-#[derive(Default)]
-pub(super) struct CallIds {
-    used: HashSet<String>,
-}
-
 /// The ids given to the calls of one answer, as soon as each call is known of.
 #[derive(Default)]
 pub(super) struct AnswerIds {
-    given: Vec<Given>,
+    given: Vec<GivenId>,
 }
 
-struct Given {
-    /// The model's own.
-    wanted: String,
+struct GivenId {
+    /// The server's own.
+    server: String,
     id: String,
-    /// The model used it before in this turn.
-    again: bool,
-    /// The call itself has come.
-    taken: bool,
+    /// Name and arguments, once the call itself has come.
+    call: Option<(String, Arguments)>,
 }
 
-impl CallIds {
-    /// The id of a call that is just beginning.
-    pub(super) fn announce(&mut self, wanted: &str, answer: &mut AnswerIds, io: &TurnIo) -> String {
-        let again = !self.used.insert(wanted.to_owned());
+impl AnswerIds {
+    /// The id of a call that is just beginning: the server's, unless a call of the session has it.
+    pub(super) fn announce(&mut self, server: &str, io: &TurnIo) -> String {
         let transcript = io.session.events.transcript();
-        let is_free = |id: &str| !transcript.has_call(id) && answer.given.iter().all(|given| given.id != id);
-        let others = (2..).map(|n| format!("{wanted}-{n}"));
-        let id = std::iter::once(wanted.to_owned()).chain(others).find(|id| is_free(id)).unwrap_or_default();
-        answer.given.push(Given { wanted: wanted.to_owned(), id: id.clone(), again, taken: false });
+        let is_free = |id: &str| !transcript.has_call(id) && self.given.iter().all(|given| given.id != id);
+        let others = (2..).map(|n| format!("{server}-{n}"));
+        let id = std::iter::once(server.to_owned()).chain(others).find(|id| is_free(id)).unwrap_or_default();
+        self.given.push(GivenId { server: server.to_owned(), id: id.clone(), call: None });
         id
     }
 
-    pub(super) fn identify(&mut self, mut call: ToolCall, answer: &mut AnswerIds, io: &TurnIo) -> Identified {
+    pub(super) fn identify(&mut self, mut call: ToolCall, endpoint: &Endpoint, io: &TurnIo) -> Identified {
         // Models have their own names for tools; everyone else hears ours.
         call.name = io.called_name(&call);
-        let known = |given: &Given| !given.taken && given.wanted == call.id;
-        if !answer.given.iter().any(known) {
-            self.announce(&call.id, answer, io);
-        }
-        let mut again = false;
-        if let Some(given) = answer.given.iter_mut().find(|given| known(given)) {
-            given.taken = true;
-            again = given.again;
-            call.id.clone_from(&given.id);
-        }
-        let fault = again.then(|| {
-            let id = answer.given.iter().find(|given| given.id == call.id).map(|given| &given.wanted);
-            let id = id.unwrap_or(&call.id);
-            let message = format!("the id {id} was used before in this turn; the call was not run");
+        let server = std::mem::take(&mut call.id);
+        let same = |given: &GivenId| {
+            given.server == server
+                && given
+                    .call
+                    .as_ref()
+                    .is_some_and(|(name, arguments)| *name == call.name && *arguments == call.arguments)
+        };
+        let fault = self.given.iter().any(same).then(|| {
+            let message =
+                format!("this answer holds the call {server} twice, word for word; the copy was not run");
             ToolError::new(ToolCode::DuplicateId, message)
         });
-        Identified { call, fault }
-    }
-
-    /// The answer broke off, and is asked for again: its ids are free.
-    pub(super) fn forget(&mut self, answer: AnswerIds) {
-        for given in answer.given.into_iter().filter(|given| !given.again) {
-            self.used.remove(&given.wanted);
+        let waits = |given: &GivenId| given.call.is_none() && given.server == server;
+        if !self.given.iter().any(waits) {
+            self.announce(&server, io);
         }
+        if let Some(given) = self.given.iter_mut().find(|given| waits(given)) {
+            given.call = Some((call.name.clone(), call.arguments.clone()));
+            call.id.clone_from(&given.id);
+        }
+        if call.id != server {
+            let kept = call.signature.get_or_insert_with(|| {
+                let (wire, model) = (endpoint.wire.name().to_owned(), endpoint.model.clone());
+                Box::new(Signature { wire, model, opaque: Value::Null, call_id: None })
+            });
+            kept.call_id = Some(server);
+        }
+        Identified { call, fault }
     }
 }

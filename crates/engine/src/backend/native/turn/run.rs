@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use zdx_protocol::{CutShort, ErrorKind, Event, NoticeLevel, Outcome, Prompt, Usage};
 
 use super::super::Native;
-use super::call_ids::CallIds;
 use super::calls::Calls;
 use super::fault;
 use super::remind::{forget_draft, remind, remind_of_changes};
@@ -43,7 +42,6 @@ pub(crate) async fn run_check(native: &mut Native, io: &TurnIo) -> TurnResult {
 
 #[derive(Default)]
 struct Turn {
-    ids: CallIds,
     calls: Calls,
     text: String,
     usage: Usage,
@@ -73,7 +71,7 @@ impl Turn {
                     return Outcome::Error;
                 }
             }
-            let (answer, result) = stream::answer(native, &mut self.ids, io).await;
+            let (answer, result) = stream::answer(native, io).await;
             self.usage.add(answer.usage);
             if !answer.text.is_empty() {
                 self.text.clone_from(&answer.text);

@@ -10,7 +10,7 @@ use zdx_protocol::record::millis;
 use zdx_protocol::{Event, Message, Reasoning, Role, TurnState, Usage};
 
 use super::super::Native;
-use super::call_ids::{AnswerIds, CallIds, Identified};
+use super::call_ids::{AnswerIds, Identified};
 use super::growing::Growing;
 use super::room::Overflow;
 use crate::call::TurnIo;
@@ -51,8 +51,8 @@ pub(super) struct ModelAnswer {
 
 impl ModelAnswer {
     /// What came since the last break, and was not said, is as if it had not been. A call that had begun is never run.
-    fn drop_rest(&mut self, ids: &mut CallIds) {
-        ids.forget(std::mem::take(&mut self.ids));
+    fn drop_rest(&mut self) {
+        self.ids = AnswerIds::default();
         self.calls.clear();
         self.growing.clear();
         self.thoughts.clear();
@@ -68,19 +68,18 @@ pub(crate) enum Broken {
     Failed(ModelError, Option<NoRetry>),
 }
 
-pub(super) async fn answer(
-    native: &mut Native,
-    ids: &mut CallIds,
-    io: &TurnIo,
-) -> (ModelAnswer, Result<(), Broken>) {
+pub(super) async fn answer(native: &mut Native, io: &TurnIo) -> (ModelAnswer, Result<(), Broken>) {
     let mut attempt = 0;
     let mut overflow = Overflow::default();
     let mut answer = ModelAnswer::default();
     loop {
         io.session.events.emit(Event::StateChanged { state: TurnState::ModelGenerating }).await;
-        let result = ask_once(native, io, overflow.cap, ids, &mut answer).await;
+        let result = ask_once(native, io, overflow.cap, &mut answer).await;
         let error = match result {
-            Ok(()) => return (answer, Ok(())),
+            Ok(()) => {
+                native.budget.accept();
+                return (answer, Ok(()));
+            }
             Err(Broken::Interrupted) => {
                 keep_partial(&mut answer, io).await;
                 return (answer, Err(Broken::Interrupted));
@@ -102,7 +101,7 @@ pub(super) async fn answer(
             {
                 (answer.said, answer.broken) = (false, false);
             }
-            answer.drop_rest(ids);
+            answer.drop_rest();
             answer.whole = false;
             continue;
         }
@@ -116,7 +115,7 @@ pub(super) async fn answer(
         attempt += 1;
         answer.whole |= matches!(error, ModelError::Empty(_));
         break_off(&mut answer, io).await;
-        answer.drop_rest(ids);
+        answer.drop_rest();
         let delay_ms = millis(delay);
         let (reason, continues) = (error.to_string(), answer.said);
         io.session.events.emit(Event::Retrying { attempt, of, delay_ms, reason, continues }).await;
@@ -153,7 +152,6 @@ async fn ask_once(
     native: &Native,
     io: &TurnIo,
     cap: Option<u32>,
-    ids: &mut CallIds,
     answer: &mut ModelAnswer,
 ) -> Result<(), Broken> {
     let mut stream = start(native, io, cap, answer).await?;
@@ -164,7 +162,7 @@ async fn ask_once(
             event = stream.next() => event.map_err(|error| Broken::Failed(error, None))?,
         };
         match event {
-            Some(event) => take(event, native.endpoint(), ids, answer, io).await,
+            Some(event) => take(event, native.endpoint(), answer, io).await,
             None => break,
         }
     }
@@ -228,13 +226,7 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
     }
 }
 
-async fn take(
-    event: ModelEvent,
-    endpoint: &Endpoint,
-    ids: &mut CallIds,
-    answer: &mut ModelAnswer,
-    io: &TurnIo,
-) {
+async fn take(event: ModelEvent, endpoint: &Endpoint, answer: &mut ModelAnswer, io: &TurnIo) {
     if !matches!(event, ModelEvent::ReasoningDelta(_))
         && let Some(since) = answer.thinking.take()
     {
@@ -269,7 +261,7 @@ async fn take(
             answer.thoughts.push(Reasoning { text, wire, model, opaque: None, took_ms: None });
         }
         ModelEvent::ToolCallStarted { id: Some(wanted), name } => {
-            let id = ids.announce(&wanted, &mut answer.ids, io);
+            let id = answer.ids.announce(&wanted, io);
             let name = io.tool_name(name);
             answer.growing.extend(Growing::new(&wanted, &id, &name));
             io.session.events.emit(Event::ToolAnnounced { id, name }).await;
@@ -283,7 +275,10 @@ async fn take(
                 io.session.events.emit(event).await;
             }
         }
-        ModelEvent::ToolCall(call) => answer.calls.push(ids.identify(call, &mut answer.ids, io)),
+        ModelEvent::ToolCall(call) => {
+            let identified = answer.ids.identify(call, endpoint, io);
+            answer.calls.push(identified);
+        }
         ModelEvent::Usage(usage) => answer.usage = usage,
         ModelEvent::Stop(reason) => answer.stop = Some(reason),
     }

@@ -237,12 +237,86 @@ fn a_cut_stream_gives_what_it_had_and_says_so() {
 
 #[test]
 fn unreadable_events_are_named() {
-    for data in ["{", "[1]", "nonsense", r#"{"type":"content_block_delta","index":0}"#] {
+    for data in ["{", "[1]", "nonsense"] {
         let (_, error) = decode(Anthropic, &[format!("data: {data}\n\n").as_bytes()]);
         assert!(matches!(error, Some(ModelError::Protocol(_))), "{data}: {error:?}");
     }
     let (_, error) = decode(Anthropic, &[stream(&[arguments(0, "{")]).as_bytes()]);
-    assert!(matches!(error, Some(ModelError::Protocol(_))));
+    assert!(matches!(error, Some(ModelError::Cut(_))), "asked for again: a call is lost");
+}
+
+#[test]
+fn an_unreadable_event_is_passed_over_outside_of_calls() {
+    let body = answer(&[open(0, text_block()), words(0, "all"), close(0)], "end_turn");
+    for junk in ["data: ping\n\n", "data: {\"type\":\n\n", "data: [1]\n\n"] {
+        for at in ["event: content_block_delta", "event: content_block_stop", "event: message_stop"] {
+            let with = body.replacen(at, &format!("{junk}{at}"), 1);
+            assert_ne!(with, body);
+            assert_eq!(events(Anthropic, &with), events(Anthropic, &body), "{junk} before {at}");
+        }
+    }
+    let called = answer(
+        &[open(0, tool_block("t")), arguments(0, "{\"path\":"), arguments(0, "\"a\"}"), close(0)],
+        "tool_use",
+    );
+    let holed =
+        called.replacen("event: content_block_stop", "data: {\"type\":\n\nevent: content_block_stop", 1);
+    let (found, error) = decode(Anthropic, &[holed.as_bytes()]);
+    assert!(!found.iter().any(|event| matches!(event, ModelEvent::ToolCall(_))), "{found:?}");
+    assert!(matches!(error, Some(ModelError::Cut(_))), "{error:?}");
+}
+
+/// Each of these once cost the whole answer.
+#[test]
+fn odd_fields_do_not_matter() {
+    let start =
+        |usage: Value| json!({"type":"message_start","message":{"id":7,"role":"assistant","usage":usage}});
+    let finish =
+        |usage: Value| json!({"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":usage});
+    let bodies = [
+        (start(json!({"input_tokens":5.0})), open(0, tool_block("t")), finish(json!({"output_tokens":"3"}))),
+        (
+            start(json!({"input_tokens":5})),
+            open(0, tool_block("t")),
+            finish(json!({"input_tokens":-1,"output_tokens":3.0})),
+        ),
+        (
+            start(json!({"input_tokens":"5"})),
+            json!({"type":"content_block_start","index":"0","content_block":tool_block("t")}),
+            finish(json!({"output_tokens":3})),
+        ),
+        (
+            start(json!({"input_tokens":5})),
+            json!({"type":"content_block_start","index":-1,"content_block":tool_block("t")}),
+            finish(json!({"output_tokens":3,"cache_read_input_tokens":null})),
+        ),
+    ];
+    for (start, open, finish) in bodies {
+        let given = delta(0, json!({"type":"input_json_delta","partial_json":"{\"path\":\"a\"}"}));
+        let all = [
+            start,
+            open,
+            given,
+            json!({"type":"content_block_stop","index":0.0}),
+            finish,
+            json!({"type":"message_stop"}),
+        ];
+        let expected = [
+            begun("t", "read"),
+            call("t", "read", json!({"path":"a"})),
+            usage(5, 3),
+            stop(StopReason::ToolUse),
+        ];
+        assert_eq!(events(Anthropic, &stream(&all)), expected, "{all:?}");
+    }
+    let numbered =
+        answer(&[open(0, json!({"type":"tool_use","id":12,"name":"read","input":{}})), close(0)], "tool_use");
+    assert_eq!(events(Anthropic, &numbered)[1], call("12", "read", json!({})));
+    let half =
+        answer(&[open(0, text_block()), words(0, "a@b"), close(0)], "end_turn").replace('@', "\\ud83e");
+    assert_eq!(events(Anthropic, &half)[0], text("a\u{fffd}b"));
+    let plain = r#"{"content":"hi","stop_reason":"end_turn"}"#;
+    assert_eq!(whole(Anthropic, plain).0[0], text("hi"));
 }
 
 #[test]

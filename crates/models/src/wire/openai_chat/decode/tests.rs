@@ -349,6 +349,113 @@ fn unreadable_events_are_named() {
 }
 
 #[test]
+fn an_unreadable_event_is_passed_over_outside_of_calls() {
+    let body = stream(&[choice(json!({"content":"all"})), end("stop")]);
+    let last = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"fin";
+    for junk in ["data: ping\n\n", "data: {\"choices\":\n\n", "data: [1]\n\n", "data: NaN\n\n"] {
+        for at in [last, "data: [DONE]"] {
+            let with = body.replacen(at, &format!("{junk}{at}"), 1);
+            assert_ne!(with, body);
+            assert_eq!(events(OpenaiChat, &with), [text("all"), stop(END)], "{junk} before {at}");
+        }
+        // Nothing else came: the answer is not an empty one.
+        let error = decode(OpenaiChat, &[format!("{junk}data: [DONE]\n\n").as_bytes()]).1;
+        assert!(matches!(error, Some(ModelError::Protocol(_))), "{error:?}");
+        let called = stream(&[
+            choice(json!({"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}]})),
+            end("tool_calls"),
+        ]);
+        let (found, error) =
+            decode(OpenaiChat, &[called.replacen(last, &format!("{junk}{last}"), 1).as_bytes()]);
+        let ran = found.iter().any(|event| matches!(event, ModelEvent::ToolCall(_)));
+        assert_eq!(ran, !junk.contains('{'), "{found:?}");
+        assert_eq!(matches!(error, Some(ModelError::Cut(_))), !ran, "{error:?}");
+    }
+}
+
+/// Xinference sends each call whole, and all of an answer with one id.
+#[test]
+fn one_id_for_parallel_calls_does_not_glue_them_together() {
+    let whole = |index: Value, path: &str| {
+        let arguments = json!({ "path": path }).to_string();
+        json!({"index":index,"id":"call_x","function":{"name":"read","arguments":arguments}})
+    };
+    for indexes in [[json!(null), json!(null)], [json!(0), json!(0)], [json!(0), json!(1)]] {
+        let [first, second] = indexes;
+        let found = calls(&[whole(first, "a"), whole(second, "b")]);
+        let expected =
+            [call("call_x", "read", json!({"path":"a"})), call("call_x", "read", json!({"path":"b"}))];
+        assert_eq!(found, expected);
+    }
+    // Others send id and name with every piece.
+    let piece =
+        |arguments: &str| json!({"index":0,"id":"c","function":{"name":"read","arguments":arguments}});
+    let found = calls(&[piece("{\"path\":"), piece("\"a\"}")]);
+    assert_eq!(found, [call("c", "read", json!({"path":"a"}))]);
+}
+
+/// Each of these once cost the whole answer.
+#[test]
+fn odd_fields_do_not_matter() {
+    let said = choice(json!({"content":"hi"}));
+    let counted = |counts: Value| json!({"choices":[],"usage":counts});
+    let heard = |chunks: &[Value]| events(OpenaiChat, &stream(chunks));
+    for counts in [
+        json!({"prompt_tokens":7.0,"completion_tokens":2.0}),
+        json!({"prompt_tokens":"7","completion_tokens":"2","prompt_tokens_details":"none"}),
+        json!({"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":-1}}),
+        json!({"prompt_tokens":7,"completion_tokens":2,"completion_tokens_details":[]}),
+    ] {
+        let chunks = [said.clone(), end("stop"), counted(counts.clone())];
+        assert_eq!(heard(&chunks), [text("hi"), usage(7, 2), stop(END)], "{counts}");
+    }
+    let negative = [said.clone(), end("stop"), counted(json!({"prompt_tokens":-7,"completion_tokens":2}))];
+    assert_eq!(heard(&negative), [text("hi"), usage(0, 2), stop(END)]);
+    for error in [json!({}), json!(""), json!(null), json!(false), json!([])] {
+        let mut chunk = said.clone();
+        chunk["error"] = error.clone();
+        assert_eq!(heard(&[chunk, end("stop")]), [text("hi"), stop(END)], "{error}");
+    }
+    let both =
+        json!({"choices":[{"delta":{"content":"hi"},"message":{"content":"hi"},"finish_reason":"stop"}]});
+    assert_eq!(heard(&[both]), [text("hi"), stop(END)]);
+    for odd in [
+        json!({"choices":{"index":0,"delta":{"content":"hi"}}}),
+        json!({"choices":[{"index":"0","delta":{"content":"hi","reasoning":[]},"finish_reason":false}],"object":3}),
+        json!({"choices":[{"delta":{"content":"hi","tool_calls":""}}],"usage":"none"}),
+    ] {
+        assert_eq!(heard(&[odd.clone(), end("stop")]), [text("hi"), stop(END)], "{odd}");
+    }
+}
+
+#[test]
+fn calls_come_in_odd_shapes() {
+    let function = json!({"name":"read","arguments":"{\"path\":\"a\"}"});
+    for (calls, id) in [
+        (json!({"index":0,"id":"x","function":function}), "x"),
+        (json!({"0":{"index":0,"id":"x","function":function}}), "x"),
+        (json!([{"index":"0","id":"x","function":function}]), "x"),
+        (json!([{"index":-1,"id":"x","function":function}]), "x"),
+        (json!([{"index":0.0,"id":"x","function":function}]), "x"),
+        (json!([{"index":0,"id":31,"function":function}]), "31"),
+        (json!([null, {"index":0,"id":"x","function":function}]), "x"),
+    ] {
+        let found = answered(&[json!({ "tool_calls": calls })], "tool_calls");
+        assert_eq!(found[1], call(id, "read", json!({"path":"a"})), "{calls}");
+    }
+}
+
+#[test]
+fn half_a_surrogate_pair_does_not_cost_the_answer() {
+    let body = stream(&[choice(json!({"content":"a@"})), choice(json!({"content":"#b"})), end("stop")]);
+    let body = body.replace('@', "\\ud83e").replace('#', "\\udd80");
+    assert_eq!(decode(OpenaiChat, &[body.as_bytes()]).0, [text("a\u{fffd}"), text("\u{fffd}b"), stop(END)]);
+    let in_call =
+        calls(&[json!({"index":0,"id":"a","function":{"name":"read","arguments":"{\"path\":\"\\ud83e\"}"}})]);
+    assert_eq!(in_call, [call("a", "read", json!({"path":"\u{fffd}"}))]);
+}
+
+#[test]
 fn whole_answers_are_read_too() {
     let body = json!({"object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":{
         "role":"assistant","content":"hi","reasoning_content":"hm",
