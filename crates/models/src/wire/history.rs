@@ -7,9 +7,11 @@ use std::sync::LazyLock;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use zdx_protocol::{Arguments, Content, Packed, Part, Reasoning, Role, Signature, ToolCode, ToolOutput};
+use zdx_protocol::{
+    Arguments, Content, ImageRef, Packed, Part, Reasoning, Role, Signature, ToolCode, ToolOutput,
+};
 
-use super::Wire;
+use super::{ImageLimit, Wire};
 use crate::{ModelRequest, RequestImages};
 
 #[cfg(test)]
@@ -56,10 +58,17 @@ static UNANSWERED: LazyLock<Packed<ToolOutput>> = LazyLock::new(|| {
 /// Turns of user and assistant whose roles alternate, where every call is answered in the turn after it, ids
 /// are unique, and no block is empty.
 pub(super) fn turns<'a>(request: &ModelRequest<'a>, wire: Wire) -> Vec<Turn<'a>> {
-    let (images, model) = (request.images, request.model);
+    let (images, image_limit, model) = (request.images, wire.image_limit(), request.model);
     let ids = IdRule::of(wire, model);
-    let mut builder =
-        Builder { images, turns: Vec::new(), open: Vec::new(), calls_at: 0, ids, used: HashMap::new() };
+    let mut builder = Builder {
+        images,
+        image_limit,
+        turns: Vec::new(),
+        open: Vec::new(),
+        calls_at: 0,
+        ids,
+        used: HashMap::new(),
+    };
     for message in request.messages {
         match message.role {
             Role::Assistant => builder.assistant(&message.parts, wire, model),
@@ -75,6 +84,7 @@ pub(super) fn turns<'a>(request: &ModelRequest<'a>, wire: Wire) -> Vec<Turn<'a>>
 
 struct Builder<'a> {
     images: &'a RequestImages,
+    image_limit: ImageLimit,
     turns: Vec<Turn<'a>>,
     /// Calls of the last assistant turn that have no result yet: the id as it came, the id as it is sent.
     open: Vec<(&'a str, Cow<'a, str>)>,
@@ -146,7 +156,11 @@ impl<'a> Builder<'a> {
         let Content::Image(image) = content else {
             return content.as_text().filter(|text| !is_blank(text)).map(|text| Block::Text(text.into()));
         };
+        let ImageLimit { side, base64_bytes } = self.image_limit;
         Some(match self.images.find(image) {
+            Ok(base64) if base64.len() > base64_bytes || image.width.max(image.height) > side => {
+                Block::Text(too_large(image).into())
+            }
             Ok(base64) => Block::Image(SentImage { media_type: &image.blob.media_type, base64 }),
             Err(note) => Block::Text(note.into()),
         })
@@ -270,6 +284,11 @@ fn nine_characters(id: &str) -> String {
         .map(|(c, _)| c)
         .take(NINE)
         .collect()
+}
+
+/// One image too large would make every later request of the session fail.
+fn too_large(image: &ImageRef) -> String {
+    format!("[image not sent: {}; it is larger than this server accepts]", image.summary())
 }
 
 fn is_blank(text: &str) -> bool {

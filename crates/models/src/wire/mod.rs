@@ -48,6 +48,13 @@ impl Auth {
     }
 }
 
+/// Pixels of the longer side, and bytes of the base64 text.
+#[derive(Clone, Copy)]
+struct ImageLimit {
+    side: u32,
+    base64_bytes: usize,
+}
+
 /// A request ready for the HTTP driver, which adds the base URL and the vendor's own headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpRequest {
@@ -114,6 +121,14 @@ impl Wire {
         match self {
             Self::Anthropic => ImageCost::Area,
             Self::OpenaiChat => ImageCost::Tiles,
+        }
+    }
+
+    /// The largest image that its servers accept; a request with a larger one is refused as a whole.
+    fn image_limit(self) -> ImageLimit {
+        match self {
+            Self::Anthropic => ImageLimit { side: 8_000, base64_bytes: 5 << 20 },
+            Self::OpenaiChat => ImageLimit { side: u32::MAX, base64_bytes: usize::MAX },
         }
     }
 

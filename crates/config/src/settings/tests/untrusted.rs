@@ -28,6 +28,7 @@ fn an_untrusted_project_changes_nothing_that_runs_sends_or_permits() {
         ("approval = \"god_mode\"", "approval"),
         ("max_steps = 0", "max_steps"),
         ("max_steps = 201", "max_steps"),
+        ("max_image_bytes = 5242881", "max_image_bytes"),
         ("max_tokens = 8193", "max_tokens"),
         ("tool_timeout_secs = 0", "tool_timeout_secs"),
     ];
@@ -59,6 +60,7 @@ fn only_these_keys_are_open_to_an_untrusted_project() {
         "stream",
         "tool_timeout_secs",
         "max_steps",
+        "max_image_bytes",
         "system_prompt",
         "system_prompt_file",
         "instructions",

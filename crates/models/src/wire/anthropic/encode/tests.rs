@@ -1,5 +1,5 @@
 use serde_json::{Value, json};
-use zdx_protocol::{Message, Part, Reasoning, Role};
+use zdx_protocol::{Content, Message, Part, Reasoning, Role};
 
 use crate::wire::Wire::Anthropic;
 use crate::wire::testing::*;
@@ -165,4 +165,15 @@ fn images_are_blocks_and_a_model_without_them_reads_a_note() {
     let noted = encoded(Anthropic, &ModelRequest { images: &not_taken, ..request(&messages, &[]) });
     assert_eq!(noted["messages"][0]["content"][0]["text"], note("a.png"));
     assert_eq!(noted["messages"][2]["content"][0]["content"], format!("{ok}\n{}", note("b.png")));
+}
+
+#[test]
+fn an_image_that_the_server_would_refuse_is_a_note() {
+    let (mut messages, images) = (with_images(), sent_images());
+    let Part::Content(Content::Image(image)) = &mut messages[0].parts[0] else { panic!() };
+    image.height = 8_001;
+    let sent = encoded(Anthropic, &ModelRequest { images: &images, ..request(&messages, &[]) });
+    let note = "[image not sent: a.png, PNG 8×8001, 99 B; it is larger than this server accepts]";
+    assert_eq!(sent["messages"][0]["content"][0]["text"], note);
+    assert_eq!(sent["messages"][2]["content"][0]["content"][1]["type"], "image");
 }
