@@ -2,7 +2,8 @@
 //! Borrows the messages; what comes out for a prefix of them never changes when more follow.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::slice;
 use std::sync::LazyLock;
 
 use serde::{Serialize, Serializer};
@@ -41,49 +42,65 @@ static UNANSWERED: LazyLock<Packed<ToolOutput>> = LazyLock::new(|| {
     ToolOutput::error(ToolCode::Interrupted, "the call was cut off before it finished").into()
 });
 
-/// Turns of user and assistant whose roles alternate, where every call is answered in the turn after it, ids
-/// are unique, and no block is empty.
-pub(super) fn turns<'a>(messages: &'a [Message], wire: Wire, model: &str) -> Vec<Turn<'a>> {
-    let mut builder = Builder { turns: Vec::new(), open: Vec::new(), calls_at: 0, used: HashMap::new() };
-    for message in messages {
-        match message.role {
-            Role::Assistant => builder.assistant(&message.parts, wire, model),
-            Role::User => builder.user(&message.parts),
-            // What the user attached, put before his words. In the middle of a conversation hardly a server knows a
-            // system message, and chat templates refuse one.
-            Role::System => builder.texts(Role::User, &message.parts),
-        }
-    }
-    builder.answer(&mut HashMap::new());
-    builder.turns
+/// Returns turns of user and assistant whose roles alternate, where every call is answered in the turn after it, ids are
+/// unique, and no block is empty.
+pub(super) fn turns<'a>(messages: &'a [Message], wire: Wire, model: &'a str) -> WireTurns<'a> {
+    let (begun, open, used) = (VecDeque::new(), Vec::new(), HashMap::new());
+    WireTurns { messages: messages.iter(), wire, model, begun, open, used }
 }
 
-struct Builder<'a> {
-    turns: Vec<Turn<'a>>,
+/// Turns made one by one as they are written: all of them together would be as large as the history again.
+pub(super) struct WireTurns<'a> {
+    /// Those that are in no turn yet.
+    messages: slice::Iter<'a, Message>,
+    wire: Wire,
+    model: &'a str,
+    /// Turns that were not given out yet. Only the last may still change.
+    begun: VecDeque<Turn<'a>>,
     /// Calls of the last assistant turn that have no result yet: the id as it came, the id as it is sent.
     open: Vec<(&'a str, Cow<'a, str>)>,
-    /// The turn that made them.
-    calls_at: usize,
     /// Every id sent so far, with how often it was asked for.
     used: HashMap<Cow<'a, str>, u32>,
 }
 
-impl<'a> Builder<'a> {
-    fn assistant(&mut self, parts: &'a [Part], wire: Wire, model: &str) {
+impl<'a> Iterator for WireTurns<'a> {
+    type Item = Turn<'a>;
+
+    fn next(&mut self) -> Option<Turn<'a>> {
+        while self.begun.len() < 2 {
+            let Some(message) = self.messages.next() else {
+                self.answer(&mut HashMap::new());
+                break;
+            };
+            match message.role {
+                Role::Assistant => self.assistant(&message.parts),
+                Role::User => self.user(&message.parts),
+                // What the user attached, put before his words. In the middle of a conversation hardly a server knows a
+                // system message, and chat templates refuse one.
+                Role::System => self.texts(Role::User, &message.parts),
+            }
+        }
+        self.begun.pop_front()
+    }
+}
+
+impl<'a> WireTurns<'a> {
+    fn assistant(&mut self, parts: &'a [Part]) {
         self.answer(&mut HashMap::new());
+        let (wire, model) = (self.wire.name(), self.model);
         let mut blocks = Vec::with_capacity(parts.len());
         for part in parts {
             match part {
                 Part::Text(text) if !is_blank(text) => blocks.push(Block::Text(text)),
                 Part::Reasoning(thought)
-                    if thought.wire == wire.name() && thought.model == model && thought.opaque.is_some() =>
+                    if thought.wire == wire && thought.model == model && thought.opaque.is_some() =>
                 {
                     blocks.push(Block::Reasoning(thought));
                 }
                 Part::ToolUse { id, name, arguments, signature } => {
                     let sent = self.unique(id);
                     self.open.push((id, sent.clone()));
-                    let own = |made: &&Signature| made.wire == wire.name() && made.model == model;
+                    let own = |made: &&Signature| made.wire == wire && made.model == model;
                     let signature = signature.as_deref().filter(own).map(|made| &made.opaque);
                     blocks.push(Block::Call { id: sent, name: fit_name(name), arguments, signature });
                 }
@@ -91,11 +108,9 @@ impl<'a> Builder<'a> {
             }
         }
         // Signed thinking alone is no answer: no server takes a message without content.
-        if blocks.iter().all(|block| matches!(block, Block::Reasoning(_))) {
-            return;
+        if !blocks.iter().all(|block| matches!(block, Block::Reasoning(_))) {
+            self.append(Role::Assistant, blocks);
         }
-        self.append(Role::Assistant, blocks);
-        self.calls_at = self.turns.len() - 1;
     }
 
     fn user(&mut self, parts: &'a [Part]) {
@@ -128,19 +143,20 @@ impl<'a> Builder<'a> {
             let found = results.get_mut(id).filter(|of_id| !of_id.is_empty()).map(|of_id| of_id.remove(0));
             blocks.push(Block::Result { id: sent, output: found.unwrap_or_else(|| &UNANSWERED) });
         }
-        match self.turns.get_mut(self.calls_at + 1) {
+        // Nothing but words of the user can have come since.
+        match self.begun.back_mut() {
             Some(said) if said.role == Role::User => {
                 said.blocks.splice(0..0, blocks);
             }
-            Some(_) | None => self.turns.insert(self.calls_at + 1, Turn { role: Role::User, blocks }),
+            Some(_) | None => self.begun.push_back(Turn { role: Role::User, blocks }),
         }
     }
 
     fn append(&mut self, role: Role, mut blocks: Vec<Block<'a>>) {
-        match self.turns.last_mut() {
+        match self.begun.back_mut() {
             _ if blocks.is_empty() => {}
             Some(last) if last.role == role => last.blocks.append(&mut blocks),
-            _ => self.turns.push(Turn { role, blocks }),
+            _ => self.begun.push_back(Turn { role, blocks }),
         }
     }
 

@@ -13,7 +13,6 @@ fn shape(messages: &[Message]) -> Vec<String> {
         Block::Result { id, output } => format!("{}#{id}", if output.is_ok() { "ok" } else { "err" }),
     };
     turns(messages, Wire::OpenaiChat, MODEL)
-        .iter()
         .map(|turn| {
             format!("{:?}: {}", turn.role, turn.blocks.iter().map(block).collect::<Vec<_>>().join(", "))
         })
@@ -124,17 +123,30 @@ fn a_signature_goes_back_with_its_own_call_to_its_own_model_alone() {
     let opaque = json!({"thoughtSignature": "CpcBAdHtim+/=="});
     let messages = remembered(&[signed("a", None), signed("b", Some(opaque.clone())), signed("c", None)]);
     let signatures = |wire: Wire, model: &str| -> Vec<(String, Option<Value>)> {
-        let turns = turns(&messages, wire, model);
-        let signature = |block: &Block| match block {
+        let signature = |block: Block| match block {
             Block::Call { id, signature, .. } => Some((id.to_string(), signature.cloned())),
             Block::Text(_) | Block::Reasoning(_) | Block::Result { .. } => None,
         };
-        turns.iter().flat_map(|turn| &turn.blocks).filter_map(signature).collect()
+        turns(&messages, wire, model).flat_map(|turn| turn.blocks).filter_map(signature).collect()
     };
     let expected = |b: Option<Value>| vec![("a".into(), None), ("b".into(), b), ("c".into(), None)];
     assert_eq!(signatures(Wire::OpenaiChat, MODEL), expected(Some(opaque)));
     assert_eq!(signatures(Wire::OpenaiChat, "other"), expected(None));
     assert_eq!(signatures(Wire::Anthropic, MODEL), expected(None));
+}
+
+/// A history of thousands of calls would otherwise be in memory a second time for every request.
+#[test]
+fn no_more_turns_are_held_than_may_still_change() {
+    let exchange = [user("q"), calls(&["a", "b"]), answers(&["a", "b"]), user("and?"), calls(&["c"])];
+    let messages: Vec<Message> = exchange.iter().cycle().take(500).cloned().collect();
+    let mut turns = turns(&messages, Wire::OpenaiChat, MODEL);
+    let mut count = 0;
+    while turns.next().is_some() {
+        count += 1;
+        assert!(turns.begun.len() <= 2, "{}", turns.begun.len());
+    }
+    assert_eq!(count, 401);
 }
 
 /// The wires so far know no place for one: what they send is the same to the byte.

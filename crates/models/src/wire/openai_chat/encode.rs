@@ -55,7 +55,8 @@ struct Function<'a> {
 /// Made one by one as they are written: all of them together would be as large as the history again.
 struct Messages<'a> {
     system: Option<&'a str>,
-    turns: Vec<Turn<'a>>,
+    messages: &'a [zdx_protocol::Message],
+    model: &'a str,
 }
 
 #[derive(Serialize)]
@@ -102,7 +103,8 @@ struct CalledFunction<'a> {
 pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, ModelError> {
     let messages = Messages {
         system: Some(request.system).filter(|system| !system.trim().is_empty()),
-        turns: history::turns(request.messages, Wire::OpenaiChat, request.model),
+        messages: request.messages,
+        model: request.model,
     };
     let tokens = Some(request.max_tokens);
     let (max_tokens, max_completion_tokens) =
@@ -137,16 +139,16 @@ impl Serialize for Messages<'_> {
         if let Some(system) = self.system {
             all.serialize_element(&Message::System { content: Cow::Borrowed(system) })?;
         }
-        for Turn { role, blocks } in &self.turns {
+        for Turn { role, blocks } in history::turns(self.messages, Wire::OpenaiChat, self.model) {
             // Results come first, each a message of its own; what was said besides follows as one.
-            for block in blocks {
+            for block in &blocks {
                 if let Block::Result { id, output } = block {
                     all.serialize_element(&Message::Tool { tool_call_id: id, content: output.text() })?;
                 }
             }
             let rest = match role {
-                Role::Assistant => Some(assistant(blocks)),
-                Role::User | Role::System => joined(blocks).map(|content| Message::User { content }),
+                Role::Assistant => Some(assistant(&blocks)),
+                Role::User | Role::System => joined(&blocks).map(|content| Message::User { content }),
             };
             if let Some(rest) = rest {
                 all.serialize_element(&rest)?;
