@@ -2,13 +2,14 @@
 //! Borrows the messages; what comes out for a prefix of them never changes when more follow.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::slice;
 use std::sync::LazyLock;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use zdx_protocol::{
-    Arguments, Content, ImageRef, Packed, Part, Reasoning, Role, Signature, ToolCode, ToolOutput,
+    Arguments, Content, ImageRef, Message, Packed, Part, Reasoning, Role, Signature, ToolCode, ToolOutput,
 };
 
 use super::{ImageLimit, Wire};
@@ -55,54 +56,67 @@ static UNANSWERED: LazyLock<Packed<ToolOutput>> = LazyLock::new(|| {
     ToolOutput::error(ToolCode::Interrupted, "the call was cut off before it finished").into()
 });
 
-/// Turns of user and assistant whose roles alternate, where every call is answered in the turn after it, ids
-/// are unique, and no block is empty.
-pub(super) fn turns<'a>(request: &ModelRequest<'a>, wire: Wire) -> Vec<Turn<'a>> {
-    let (images, image_limit, model) = (request.images, wire.image_limit(), request.model);
-    let ids = IdRule::of(wire, model);
-    let mut builder = Builder {
-        images,
-        image_limit,
-        turns: Vec::new(),
+/// Returns turns of user and assistant whose roles alternate, where every call is answered in the turn after it, ids are
+/// unique, and no block is empty.
+pub(super) fn turns<'a>(request: &ModelRequest<'a>, wire: Wire) -> WireTurns<'a> {
+    WireTurns {
+        messages: request.messages.iter(),
+        images: request.images,
+        wire,
+        model: request.model,
+        begun: VecDeque::new(),
         open: Vec::new(),
-        calls_at: 0,
-        ids,
+        ids: IdRule::of(wire, request.model),
         used: HashMap::new(),
-    };
-    for message in request.messages {
-        match message.role {
-            Role::Assistant => builder.assistant(&message.parts, wire, model),
-            Role::User => builder.user(&message.parts),
-            // What the user attached, put before his words. In the middle of a conversation hardly a server knows a
-            // system message, and chat templates refuse one.
-            Role::System => builder.content(Role::User, &message.parts),
-        }
     }
-    builder.answer(&mut HashMap::new());
-    builder.turns
 }
 
-struct Builder<'a> {
+/// Turns made one by one as they are written: all of them together would be as large as the history again.
+pub(super) struct WireTurns<'a> {
+    /// Those that are in no turn yet.
+    messages: slice::Iter<'a, Message>,
     images: &'a RequestImages,
-    image_limit: ImageLimit,
-    turns: Vec<Turn<'a>>,
+    wire: Wire,
+    model: &'a str,
+    /// Turns that were not given out yet. Only the last may still change.
+    begun: VecDeque<Turn<'a>>,
     /// Calls of the last assistant turn that have no result yet: the id as it came, the id as it is sent.
     open: Vec<(&'a str, Cow<'a, str>)>,
-    /// The turn that made them.
-    calls_at: usize,
     ids: IdRule,
     /// Every id sent so far, or in this answer, with how often it was asked for.
     used: HashMap<Cow<'a, str>, u32>,
 }
 
-impl<'a> Builder<'a> {
-    fn assistant(&mut self, parts: &'a [Part], wire: Wire, model: &str) {
+impl<'a> Iterator for WireTurns<'a> {
+    type Item = Turn<'a>;
+
+    fn next(&mut self) -> Option<Turn<'a>> {
+        while self.begun.len() < 2 {
+            let Some(message) = self.messages.next() else {
+                self.answer(&mut HashMap::new());
+                break;
+            };
+            match message.role {
+                Role::Assistant => self.assistant(&message.parts),
+                Role::User => self.user(&message.parts),
+                // What the user attached, put before his words. In the middle of a conversation hardly a server knows a
+                // system message, and chat templates refuse one.
+                Role::System => self.content(Role::User, &message.parts),
+            }
+        }
+        self.begun.pop_front()
+    }
+}
+
+impl<'a> WireTurns<'a> {
+    fn assistant(&mut self, parts: &'a [Part]) {
         self.answer(&mut HashMap::new());
         if self.ids.repeats_between_answers()
-            && self.turns.last().is_none_or(|last| last.role != Role::Assistant)
+            && self.begun.back().is_none_or(|last| last.role != Role::Assistant)
         {
             self.used.clear();
         }
+        let (wire, model) = (self.wire, self.model);
         let mut blocks = Vec::with_capacity(parts.len());
         for part in parts {
             match part {
@@ -124,11 +138,9 @@ impl<'a> Builder<'a> {
             }
         }
         // Signed thinking alone is no answer: no server takes a message without content.
-        if blocks.iter().all(|block| matches!(block, Block::Reasoning(_))) {
-            return;
+        if !blocks.iter().all(|block| matches!(block, Block::Reasoning(_))) {
+            self.append(Role::Assistant, blocks);
         }
-        self.append(Role::Assistant, blocks);
-        self.calls_at = self.turns.len() - 1;
     }
 
     fn user(&mut self, parts: &'a [Part]) {
@@ -156,7 +168,7 @@ impl<'a> Builder<'a> {
         let Content::Image(image) = content else {
             return content.as_text().filter(|text| !is_blank(text)).map(|text| Block::Text(text.into()));
         };
-        let ImageLimit { side, base64_bytes } = self.image_limit;
+        let ImageLimit { side, base64_bytes } = self.wire.image_limit();
         Some(match self.images.find(image) {
             Ok(base64) if base64.len() > base64_bytes || image.width.max(image.height) > side => {
                 Block::Text(too_large(image).into())
@@ -179,19 +191,20 @@ impl<'a> Builder<'a> {
             let content = content.iter().filter_map(|content| self.block(content)).collect();
             blocks.push(Block::Result { id: sent, output, content });
         }
-        match self.turns.get_mut(self.calls_at + 1) {
+        // Nothing but words of the user can have come since.
+        match self.begun.back_mut() {
             Some(said) if said.role == Role::User => {
                 said.blocks.splice(0..0, blocks);
             }
-            Some(_) | None => self.turns.insert(self.calls_at + 1, Turn { role: Role::User, blocks }),
+            Some(_) | None => self.begun.push_back(Turn { role: Role::User, blocks }),
         }
     }
 
     fn append(&mut self, role: Role, mut blocks: Vec<Block<'a>>) {
-        match self.turns.last_mut() {
+        match self.begun.back_mut() {
             _ if blocks.is_empty() => {}
             Some(last) if last.role == role => last.blocks.append(&mut blocks),
-            _ => self.turns.push(Turn { role, blocks }),
+            _ => self.begun.push_back(Turn { role, blocks }),
         }
     }
 

@@ -14,7 +14,6 @@ fn shape(messages: &[Message]) -> Vec<String> {
         Block::Result { id, output, .. } => format!("{}#{id}", if output.is_ok() { "ok" } else { "err" }),
     };
     turns(&request(messages, &[]), Wire::OpenaiChat)
-        .iter()
         .map(|turn| {
             format!("{:?}: {}", turn.role, turn.blocks.iter().map(block).collect::<Vec<_>>().join(", "))
         })
@@ -58,13 +57,12 @@ fn calls_without_result_and_results_without_call_are_put_right() {
 
 /// Ids as they are sent, calls and results in their order.
 fn ids(messages: &[Message], wire: Wire, model: &str) -> Vec<String> {
-    let id = |block: &Block| match block {
+    let id = |block: Block| match block {
         Block::Call { id, .. } | Block::Result { id, .. } => Some(id.to_string()),
         Block::Text(_) | Block::Image(_) | Block::Reasoning(_) => None,
     };
     turns(&ModelRequest { model, ..request(messages, &[]) }, wire)
-        .iter()
-        .flat_map(|turn| &turn.blocks)
+        .flat_map(|turn| turn.blocks)
         .filter_map(id)
         .collect()
 }
@@ -212,17 +210,34 @@ fn a_signature_goes_back_with_its_own_call_to_its_own_model_alone() {
     let opaque = json!({"thoughtSignature": "CpcBAdHtim+/=="});
     let messages = remembered(&[signed("a", None), signed("b", Some(opaque.clone())), signed("c", None)]);
     let signatures = |wire: Wire, model: &str| -> Vec<(String, Option<Value>)> {
-        let turns = turns(&ModelRequest { model, ..request(&messages, &[]) }, wire);
-        let signature = |block: &Block| match block {
+        let signature = |block: Block| match block {
             Block::Call { id, signature, .. } => Some((id.to_string(), signature.cloned())),
             Block::Text(_) | Block::Image(_) | Block::Reasoning(_) | Block::Result { .. } => None,
         };
-        turns.iter().flat_map(|turn| &turn.blocks).filter_map(signature).collect()
+        turns(&ModelRequest { model, ..request(&messages, &[]) }, wire)
+            .flat_map(|turn| turn.blocks)
+            .filter_map(signature)
+            .collect()
     };
     let expected = |b: Option<Value>| vec![("a".into(), None), ("b".into(), b), ("c".into(), None)];
     assert_eq!(signatures(Wire::OpenaiChat, MODEL), expected(Some(opaque)));
     assert_eq!(signatures(Wire::OpenaiChat, "other"), expected(None));
     assert_eq!(signatures(Wire::Anthropic, MODEL), expected(None));
+}
+
+/// A history of thousands of calls would otherwise be in memory a second time for every request.
+#[test]
+fn no_more_turns_are_held_than_may_still_change() {
+    let exchange = [user("q"), calls(&["a", "b"]), answers(&["a", "b"]), user("and?"), calls(&["c"])];
+    let messages: Vec<Message> = exchange.iter().cycle().take(500).cloned().collect();
+    let request = request(&messages, &[]);
+    let mut turns = turns(&request, Wire::OpenaiChat);
+    let mut count = 0;
+    while turns.next().is_some() {
+        count += 1;
+        assert!(turns.begun.len() <= 2, "{}", turns.begun.len());
+    }
+    assert_eq!(count, 401);
 }
 
 /// The wires so far know no place for one: what they send is the same to the byte.

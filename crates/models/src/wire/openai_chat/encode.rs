@@ -58,7 +58,7 @@ struct Function<'a> {
 /// Made one by one as they are written: all of them together would be as large as the history again.
 struct Messages<'a> {
     system: Option<&'a str>,
-    turns: Vec<Turn<'a>>,
+    request: &'a ModelRequest<'a>,
 }
 
 #[derive(Serialize)]
@@ -132,10 +132,8 @@ struct CalledFunction<'a> {
 }
 
 pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, ModelError> {
-    let messages = Messages {
-        system: Some(request.system).filter(|system| !system.trim().is_empty()),
-        turns: history::turns(request, Wire::OpenaiChat),
-    };
+    let messages =
+        Messages { system: Some(request.system).filter(|system| !system.trim().is_empty()), request };
     let tokens = Some(request.max_tokens);
     let (max_tokens, max_completion_tokens) =
         if wants_completion_tokens(request.model) { (None, tokens) } else { (tokens, None) };
@@ -169,17 +167,17 @@ impl Serialize for Messages<'_> {
         if let Some(system) = self.system {
             all.serialize_element(&Message::System { content: Cow::Borrowed(system) })?;
         }
-        for Turn { role, blocks } in &self.turns {
+        for Turn { role, blocks } in history::turns(self.request, Wire::OpenaiChat) {
             // Results come first, each a message of its own; what was said besides follows as one.
-            for block in blocks {
+            for block in &blocks {
                 if let Block::Result { id, output, content } = block {
                     let content = output_text(output, content);
                     all.serialize_element(&Message::Tool { tool_call_id: id, content })?;
                 }
             }
             let rest = match role {
-                Role::Assistant => Some(assistant(blocks)),
-                Role::User | Role::System => user_content(blocks).map(|content| Message::User { content }),
+                Role::Assistant => Some(assistant(&blocks)),
+                Role::User | Role::System => user_content(&blocks).map(|content| Message::User { content }),
             };
             if let Some(rest) = rest {
                 all.serialize_element(&rest)?;
