@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use zdx_acp::PromptBlock;
 use zdx_acp::shapes::Welcome;
 use zdx_protocol::{Part, Role, Transcript};
 
@@ -31,17 +32,18 @@ pub(super) fn blocks(
     welcome: &Welcome,
     root: &Path,
 ) -> Vec<Value> {
-    let embeds = welcome.capabilities["promptCapabilities"]["embeddedContext"] == Value::Bool(true);
-    let block = |attached: &String| match (embeds, attached.split_once('\n')) {
-        (true, Some((label, text))) => {
-            let uri = address(label, root);
-            json!({"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}})
-        }
-        (true, None) | (false, _) => json!({"type": "text", "text": attached}),
+    let block = |attached: &String| match attached.split_once('\n') {
+        Some((label, text)) => PromptBlock::Resource {
+            uri: address(label, root),
+            label: label.to_owned(),
+            mime_type: "text/plain".to_owned(),
+            text: text.to_owned(),
+        },
+        None => PromptBlock::Text(attached.clone()),
     };
-    let words = |text: &str| json!({"type": "text", "text": text});
+    let words = |text: &str| PromptBlock::Text(text.to_owned());
     let before = before.iter().map(|text| words(text));
-    before.chain(attached.iter().map(block)).chain([words(text)]).collect()
+    PromptBlock::prompt(before.chain(attached.iter().map(block)).chain([words(text)]).collect(), welcome)
 }
 
 /// Of a file that was mentioned; anything else is named as it was.
