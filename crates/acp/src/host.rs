@@ -6,11 +6,9 @@ use std::future::Future;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{RpcError, code};
+use crate::error::{HostAnswer, RpcError, code};
 use crate::params::Params;
 use crate::terminal_table::TerminalTable;
-
-pub type HostAnswer = Result<Value, RpcError>;
 
 /// The `clientCapabilities` of every [`Host`].
 pub fn client_capabilities() -> Value {

@@ -17,9 +17,9 @@ mod terminal_table;
 pub use client::{
     AcpClient, AcpError, AcpObserver, AcpResult, AcpSession, AgentLiveness, PROTOCOL_VERSION, ReopenMethod,
 };
-pub use error::{CallError, RpcError, code};
+pub use error::{CallError, HostAnswer, RpcError, code};
 pub use frame::{Frame, Id, Unreadable};
-pub use host::{Host, HostAnswer, HostRequest, client_capabilities, serve_request, unless_cancelled};
+pub use host::{Host, HostRequest, client_capabilities, serve_request, unless_cancelled};
 pub use output_tail::OutputTail;
 pub use params::Params;
 pub use peer::{Asked, Direction, Heard, Inbox, Peer, Tap, connect};

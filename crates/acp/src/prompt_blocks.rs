@@ -133,7 +133,7 @@ mod tests {
         let note = json!({"type": "text", "text": "[image a.png, 4 bytes: not sent as an image, the agent takes no images]"});
         for capabilities in [json!({}), json!({"image": false}), json!({"image": "yes"}), json!(null)] {
             let agent = agent(capabilities);
-            assert_eq!(PromptBlock::prompt(vec![image(None)], &agent), [note.clone()]);
+            assert_eq!(PromptBlock::prompt(vec![image(None)], &agent), std::slice::from_ref(&note));
             let link = json!({"type": "resource_link", "uri": "file:///w/a.png", "name": "a.png", "mimeType": "image/png"});
             assert_eq!(
                 PromptBlock::prompt(vec![image(Some("file:///w/a.png"))], &agent),

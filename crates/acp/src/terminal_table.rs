@@ -9,8 +9,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{RpcError, code};
-use crate::host::HostAnswer;
+use crate::error::{HostAnswer, RpcError, code};
 use crate::output_tail::OutputTail;
 use crate::params::Params;
 
