@@ -90,7 +90,23 @@ impl TerminalTable {
         scope: Option<&CancellationToken>,
         start: impl FnOnce(TerminalFeed) -> JoinHandle<()>,
     ) -> HostAnswer {
-        let started = self.enter(id, limit, scope, start)?;
+        let (tell, started) = oneshot::channel();
+        {
+            let mut table = lock(&self.0);
+            if table.closed {
+                return Err(RpcError::new(code::INTERNAL, "the client is ending"));
+            }
+            if table.open.len() >= MAX_OPEN {
+                let words = format!("{MAX_OPEN} terminals are open: release some first");
+                return Err(RpcError::new(code::INTERNAL, words));
+            }
+            let (exit, exited) = watch::channel(None);
+            let output = TerminalOutput(Arc::new(Mutex::new(OutputTail::new(limit))));
+            let stop = scope.map_or_else(CancellationToken::new, CancellationToken::child_token);
+            let (feed_output, feed_stop, tell) = (output.clone(), stop.clone(), Mutex::new(Some(tell)));
+            let task = start(TerminalFeed { output: feed_output, stop: feed_stop, exit, started: tell });
+            table.open.insert(id.to_owned(), TerminalEntry { output, exit: exited, stop, task });
+        }
         match started.await {
             Ok(Ok(())) => Ok(json!({"terminalId": id})),
             Ok(Err(error)) => {
@@ -99,32 +115,6 @@ impl TerminalTable {
             }
             Err(_) => Err(RpcError::new(code::INTERNAL, "the program could not be started")),
         }
-    }
-
-    fn enter(
-        &self,
-        id: &str,
-        limit: usize,
-        scope: Option<&CancellationToken>,
-        start: impl FnOnce(TerminalFeed) -> JoinHandle<()>,
-    ) -> Result<oneshot::Receiver<Result<(), RpcError>>, RpcError> {
-        let mut table = lock(&self.0);
-        if table.closed {
-            return Err(RpcError::new(code::INTERNAL, "the client is ending"));
-        }
-        if table.open.len() >= MAX_OPEN {
-            let words = format!("{MAX_OPEN} terminals are open: release some first");
-            return Err(RpcError::new(code::INTERNAL, words));
-        }
-        let (exit, exited) = watch::channel(None);
-        let (tell, started) = oneshot::channel();
-        let output = TerminalOutput(Arc::new(Mutex::new(OutputTail::new(limit))));
-        let stop = scope.map_or_else(CancellationToken::new, CancellationToken::child_token);
-        let started_by = Mutex::new(Some(tell));
-        let task =
-            start(TerminalFeed { output: output.clone(), stop: stop.clone(), exit, started: started_by });
-        table.open.insert(id.to_owned(), TerminalEntry { output, exit: exited, stop, task });
-        Ok(started)
     }
 
     fn with<T>(&self, params: &Params, look: impl FnOnce(&TerminalEntry) -> T) -> Result<T, RpcError> {
