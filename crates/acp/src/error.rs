@@ -63,6 +63,9 @@ impl RpcError {
     }
 }
 
+/// The answer to a request of an agent.
+pub type HostAnswer = Result<Value, RpcError>;
+
 /// Why a call brought nothing.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum CallError {

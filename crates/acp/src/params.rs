@@ -3,6 +3,7 @@
 use crate::error::RpcError;
 use serde_json::Value;
 
+#[derive(Debug)]
 pub struct Params(pub Value);
 
 impl Params {

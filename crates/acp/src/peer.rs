@@ -142,6 +142,11 @@ impl Peer {
     pub async fn gone(&self) {
         self.outgoing.closed().await;
     }
+
+    /// The other side cannot be written to any more.
+    pub fn is_closed(&self) -> bool {
+        self.outgoing.is_closed()
+    }
 }
 
 /// Speaks over these streams from now on.

@@ -139,7 +139,7 @@ pub struct Options {
     #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
     pub agent: Option<String>,
 
-    /// Have another agent answer in place of a model: acp:NAME, from [acp.agents.NAME]
+    /// Have another agent answer in place of a model: acp:NAME, from acp.json or [acp.agents.NAME]
     #[arg(long, global = true, value_name = "acp:NAME", help_heading = GLOBAL)]
     pub backend: Option<String>,
 

@@ -115,7 +115,7 @@ fn pick_backend(backend: Option<&str>) -> Result<Option<String>, Failure> {
     match backend.strip_prefix("acp:") {
         Some(name) if !name.is_empty() => Ok(Some(name.to_owned())),
         Some(_) | None => Err(Failure::usage(format!(
-            "--backend {backend}: write it as acp:NAME, an agent of [acp.agents]; without it a model answers"
+            "--backend {backend}: write it as acp:NAME, an agent of acp.json or [acp.agents]; without it a model answers"
         ))),
     }
 }

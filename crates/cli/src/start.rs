@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zdx_config::library::{AgentLibrary, LibraryFolders};
 use zdx_config::{ConfigLocation, EffectiveConfig, ResolvedConfig};
-use zdx_engine::agents::{Launch, agent_commands};
+use zdx_engine::agents::{AgentRegistry, Launch};
 use zdx_engine::{
     Asker, GrantStore, GuardSetup, ModelPicker, SessionActivity, Setup, assemble, load_project_context,
     redactor, spawn,
@@ -196,11 +196,16 @@ pub fn ground(settings: &Settings) -> Result<Ground, Failure> {
 /// Whether there is such an agent to answer in place of a model. One of the folder's own may yet be trusted.
 pub fn check_backend(settings: &Settings) -> Result<(), Failure> {
     let Some(name) = &settings.remote else { return Ok(()) };
-    let agents = agent_commands(&configured(settings)?, &settings.env);
-    if agents.untrusted.contains(name) {
+    let registry = agent_registry(settings)?;
+    if registry.is_untrusted(name) {
         return Ok(());
     }
-    agents.named(name).map(drop).map_err(Failure::Usage)
+    registry.select(Some(name)).map(drop).map_err(Failure::Usage)
+}
+
+/// The agents of others that can be named here.
+pub fn agent_registry(settings: &Settings) -> Result<AgentRegistry, Failure> {
+    AgentRegistry::read(&configured(settings)?, &settings.env, settings.paths.base()).map_err(Failure::Usage)
 }
 
 /// Refuses a folder that may not be added as a mistake of the command line, before a session opens.

@@ -42,8 +42,8 @@ mod work_tracker;
 /// Agents of others, spoken to over ACP.
 pub mod agents {
     pub use crate::acp::{
-        AgentCommand, AgentProcess, Agents, Launch, Lines, Proposal, RawShape, Ring, TerminalRequest,
-        Unusable, agent_commands, command_line, file_fault, short, stopped, text_of,
+        AgentCommand, AgentProcess, AgentRegistry, Launch, Lines, McpServerEntry, Proposal, RawShape,
+        SelectedAgent, TerminalRequest, command_line, explain, file_fault, refusal, short, stopped, text_of,
     };
 }
 

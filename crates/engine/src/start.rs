@@ -13,11 +13,11 @@ use zdx_models::{Client, ModelError};
 use zdx_protocol::redact::Redactor;
 use zdx_protocol::{Approval, ErrorKind, Event, NoticeLevel, Transcript, slash};
 
-use crate::acp::{Launch, agent_commands};
+use crate::acp::{AgentRegistry, Launch};
 use crate::added_folders::{self, AddFolderError};
 use crate::approvals::Approvals;
 use crate::backend::Backend;
-use crate::backend::acp::Acp;
+use crate::backend::acp::AcpBackend;
 use crate::backend::native::{self, Limits, Native, Validation};
 use crate::context::{self, PromptError};
 use crate::engine::{CarriedChoices, Engine, Loan};
@@ -176,7 +176,7 @@ pub(crate) async fn start(beginning: Beginning) -> Result<Started, StartError> {
     let rules = Rules::clone(&policy.rules);
     let personas = Personas { agents: library.agents, system, rules };
     let named = carried.as_ref().map(|carried| carried.agent.as_str()).or(setup.agent.as_deref());
-    let remote = remote(&setup, &configured, &opened.transcript, carried.as_ref(), &root, &redactor)?;
+    let remote = remote(&setup, &configured, &mut opened, carried.as_ref(), &root, &redactor)?;
     // Another agent has modes of its own under these names.
     let (named, recorded) = match &remote {
         Some(_) => (None, None),
@@ -253,15 +253,17 @@ enum Answers {
 fn remote(
     setup: &Setup,
     configured: &EffectiveConfig,
-    before: &Transcript,
+    opened: &mut OpenedSession,
     carried: Option<&CarriedChoices>,
     root: &Path,
     redactor: &Arc<Redactor>,
 ) -> Result<Option<Backend>, StartError> {
+    let before = &opened.transcript;
     let recorded = before.remote.as_ref().map(|remote| &remote.agent);
     let carried_on = carried.and_then(|carried| carried.remote.as_ref());
     let Some(name) = carried_on.or(setup.remote.as_ref()).or(recorded) else { return Ok(None) };
-    let command = agent_commands(configured, &setup.env).named(name).map_err(StartError::Backend)?;
+    let registry = AgentRegistry::read(configured, &setup.env, setup.paths.base());
+    let agent = registry.and_then(|registry| registry.select(Some(name))).map_err(StartError::Backend)?;
     let launch = Launch {
         env: setup.env.clone(),
         root: root.to_owned(),
@@ -271,7 +273,9 @@ fn remote(
     let model = carried.map(|carried| &carried.model).or(setup.flags.model.as_ref());
     let mode = carried.map(|carried| &carried.agent).or(setup.agent.as_ref()).filter(|mode| !mode.is_empty());
     let (model, mode) = (model.map(String::as_str), mode.map(String::as_str));
-    Ok(Some(Backend::Acp(Box::new(Acp::new(command, launch, before, model, mode)))))
+    let backend = AcpBackend::new(agent.command, launch, before, model, mode);
+    opened.warn(agent.warnings);
+    Ok(Some(Backend::Acp(Box::new(backend))))
 }
 
 /// The model, and whether it is the agent's own. An agent that is new to the session brings its model along, unless this

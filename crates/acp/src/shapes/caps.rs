@@ -41,6 +41,11 @@ impl Welcome {
         offered(&self.capabilities["auth"]["logout"])
     }
 
+    /// Whether a prompt may hold such content: `image`, `audio`, `embeddedContext`.
+    pub fn takes_prompt(&self, content: &str) -> bool {
+        self.capabilities["promptCapabilities"][content] == Value::Bool(true)
+    }
+
     /// Whether it connects to MCP servers of this transport: `stdio`, `http`, `sse`.
     pub fn takes_mcp(&self, transport: &str) -> bool {
         transport == "stdio" || self.capabilities["mcpCapabilities"][transport] == Value::Bool(true)

@@ -3,15 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use zdx_acp::{Inbox, Peer, Tap};
 use zdx_engine::agents::{AgentCommand, AgentProcess};
 use zdx_protocol::display::sanitize;
 use zdx_protocol::redact::Redactor;
 
 use super::conform::{self, Dial, Report};
-use super::host::ClientHost;
-use super::reach;
 use crate::args::{AcpArgs, Shown};
 use crate::commands::{json_line, print};
 use crate::exit::{Ending, Failure};
@@ -50,18 +47,9 @@ pub async fn run(
     ground: Ground,
     signals: &mut Signals,
 ) -> Result<Ending, Failure> {
+    let redactor = Arc::clone(&ground.redactor);
     // Nobody shows what the host did.
-    let (told, _) = mpsc::unbounded_channel();
-    let host = ClientHost::new(
-        &settings.root,
-        settings.paths.locks(),
-        reach(args),
-        ground.policy,
-        ground.shell,
-        told,
-    )
-    .map_err(Failure::runtime)?;
-    let redactor = ground.redactor;
+    let (host, _) = super::host(args, settings, ground)?;
     let dialer = Dialer { agent, settings, redactor: Arc::clone(&redactor) };
     let limit = Duration::from_secs(args.timeout);
     let ground = conform::Ground {

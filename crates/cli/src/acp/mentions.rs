@@ -1,29 +1,75 @@
-//! A prompt as blocks: its text, and a link for each file and page that it mentions. Reads no file.
+//! A prompt as blocks: its text, and an image or a link for each file and page that it mentions. No other file is read.
 
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use zdx_acp::{PromptBlock, image_note};
 use zdx_engine::{Linked, Links};
+use zdx_protocol::ImageFormat;
+use zdx_protocol::image::MAX_IMAGE_BYTES;
+use zdx_workspace::Workspace;
 
-/// The text as it was typed, then what it links to.
-pub fn blocks(text: &str, links: &Links) -> Vec<Value> {
-    let links = links.found.iter().map(|linked| match linked {
-        Linked::Page(url) => link(url.clone(), url, mime(page_path(url))),
-        Linked::File { label, path } => {
-            let mime = if path.is_dir() { Some("inode/directory") } else { mime(&path.to_string_lossy()) };
-            link(file_uri(path), label, mime)
-        }
+/// Bytes by which an image is recognised.
+const IMAGE_HEAD: u64 = 16;
+
+/// The text as it was typed, then what it mentions. May block on a slow disk.
+pub fn blocks(text: String, links: &Links, workspace: &Workspace) -> Vec<PromptBlock> {
+    let mentioned = links.found.iter().flat_map(|linked| match linked {
+        Linked::Page(url) => vec![link(url.clone(), url, mime(page_path(url)))],
+        Linked::File { label, path } => file(label, path, workspace),
     });
-    std::iter::once(json!({"type": "text", "text": text})).chain(links).collect()
+    std::iter::once(PromptBlock::Text(text)).chain(mentioned).collect()
 }
 
-fn link(uri: String, name: &str, mime: Option<&str>) -> Value {
-    let mut link = json!({"type": "resource_link", "uri": uri, "name": name});
-    if let Some(mime) = mime {
-        link["mimeType"] = mime.into();
+fn link(uri: String, name: &str, mime_type: Option<&str>) -> PromptBlock {
+    PromptBlock::ResourceLink { uri, name: name.to_owned(), mime_type: mime_type.map(str::to_owned) }
+}
+
+fn file(name: &str, path: &Path, workspace: &Workspace) -> Vec<PromptBlock> {
+    let uri = file_uri(path);
+    if path.is_dir() {
+        return vec![link(uri, name, Some("inode/directory"))];
     }
-    link
+    match read_image(path, workspace) {
+        Some(Image::Content { mime_type, bytes }) => vec![PromptBlock::Image {
+            name: name.to_owned(),
+            mime_type: mime_type.to_owned(),
+            data_base64: BASE64_STANDARD.encode(bytes),
+            uri: Some(uri),
+        }],
+        Some(Image::TooLarge { mime_type, size }) => {
+            let why = format!("it is larger than {} MiB", MAX_IMAGE_BYTES >> 20);
+            vec![link(uri, name, Some(mime_type)), image_note(name, size, &why)]
+        }
+        None => vec![link(uri, name, mime(&path.to_string_lossy()))],
+    }
+}
+
+enum Image {
+    Content { mime_type: &'static str, bytes: Vec<u8> },
+    TooLarge { mime_type: &'static str, size: u64 },
+}
+
+/// None: it is no image, or it cannot be read, which the agent then finds out by itself.
+fn read_image(path: &Path, workspace: &Workspace) -> Option<Image> {
+    let opened = workspace.open_file(&workspace.resolve(path.to_str()?).ok()?).ok()?;
+    let (mut file, mut bytes) = (opened.file, Vec::new());
+    let mut read = |limit: u64, bytes: &mut Vec<u8>| -> io::Result<usize> {
+        Read::by_ref(&mut file).take(limit).read_to_end(bytes)
+    };
+    read(IMAGE_HEAD, &mut bytes).ok()?;
+    let mime_type = ImageFormat::of_magic(&bytes)?.media_type();
+    if opened.size <= MAX_IMAGE_BYTES {
+        read(MAX_IMAGE_BYTES + 1, &mut bytes).ok()?;
+    }
+    let size = opened.size.max(bytes.len() as u64);
+    Some(match size > MAX_IMAGE_BYTES {
+        true => Image::TooLarge { mime_type, size },
+        false => Image::Content { mime_type, bytes },
+    })
 }
 
 fn file_uri(path: &Path) -> String {
@@ -98,9 +144,17 @@ const TYPES: &[(&str, &str)] = &[
 mod tests {
     use super::*;
 
+    fn linked(label: &str, path: &Path) -> Linked {
+        Linked::File { label: label.into(), path: path.into() }
+    }
+
+    fn typed(uri: &str, name: &str, mime: Option<&str>) -> PromptBlock {
+        link(uri.to_owned(), name, mime)
+    }
+
     #[test]
     fn every_mention_is_a_link_with_its_type() {
-        let file = |label: &str, path: &str| Linked::File { label: label.into(), path: path.into() };
+        let file = |label: &str, path: &str| linked(label, Path::new(path));
         let found = vec![
             file("src/a.rs", "/w/src/a.rs"),
             file("my file.txt", "/w/my file.txt"),
@@ -108,23 +162,51 @@ mod tests {
             Linked::Page("https://example.com/doc.md?x=1.png".into()),
             Linked::Page("https://docs.rs".into()),
         ];
-        let blocks = blocks("look", &Links { found, notices: Vec::new() });
-        let link = |uri: &str, name: &str| json!({"type": "resource_link", "uri": uri, "name": name});
-        let typed = |uri: &str, name: &str, mime: &str| json!({"type": "resource_link", "uri": uri, "name": name, "mimeType": mime});
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let page = "https://example.com/doc.md?x=1.png";
         assert_eq!(
-            blocks,
+            blocks("look".to_owned(), &Links { found, notices: Vec::new() }, &workspace),
             [
-                json!({"type": "text", "text": "look"}),
-                typed("file:///w/src/a.rs", "src/a.rs", "text/x-rust"),
-                typed("file:///w/my%20file.txt", "my file.txt", "text/plain"),
-                link("file:///w/%C3%BC", "ü"),
-                typed(
-                    "https://example.com/doc.md?x=1.png",
-                    "https://example.com/doc.md?x=1.png",
-                    "text/markdown"
-                ),
-                link("https://docs.rs", "https://docs.rs"),
+                PromptBlock::Text("look".to_owned()),
+                typed("file:///w/src/a.rs", "src/a.rs", Some("text/x-rust")),
+                typed("file:///w/my%20file.txt", "my file.txt", Some("text/plain")),
+                typed("file:///w/%C3%BC", "ü", None),
+                typed(page, page, Some("text/markdown")),
+                typed("https://docs.rs", "https://docs.rs", None),
             ]
         );
+    }
+
+    #[test]
+    fn an_image_is_told_by_its_content_and_sent_up_to_a_size() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let workspace = Workspace::open(&root).unwrap();
+        let write = |name: &str, content: &[u8]| std::fs::write(root.join(name), content).unwrap();
+        let png = |size: usize| [b"\x89PNG\r\n\x1a\n".as_slice(), &vec![0; size - 8]].concat();
+        let limit = usize::try_from(MAX_IMAGE_BYTES).unwrap();
+        write("picture", &png(20));
+        write("text.png", b"no picture");
+        write("whole.gif", &png(limit));
+        write("large.png", &png(limit + 1));
+        let found =
+            ["picture", "text.png", "whole.gif", "large.png"].map(|name| linked(name, &root.join(name)));
+        let blocks = blocks(String::new(), &Links { found: found.into(), notices: Vec::new() }, &workspace);
+        let uri = |name: &str| format!("file://{}/{name}", root.display());
+        let PromptBlock::Image { mime_type, data_base64, uri: from, name } = &blocks[1] else {
+            panic!("{:?}", blocks[1])
+        };
+        assert_eq!(
+            (mime_type.as_str(), name.as_str(), from),
+            ("image/png", "picture", &Some(uri("picture")))
+        );
+        assert_eq!(BASE64_STANDARD.decode(data_base64).unwrap(), png(20));
+        assert_eq!(blocks[2], typed(&uri("text.png"), "text.png", Some("image/png")));
+        let PromptBlock::Image { data_base64, mime_type, .. } = &blocks[3] else { panic!() };
+        assert_eq!((data_base64.len(), mime_type.as_str()), (limit.div_ceil(3) * 4, "image/png"));
+        assert_eq!(blocks[4], typed(&uri("large.png"), "large.png", Some("image/png")));
+        let note = "[image large.png, 5242881 bytes: not sent as an image, it is larger than 5 MiB]";
+        assert_eq!(blocks[5..], [PromptBlock::Text(note.to_owned())]);
     }
 }

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinHandle;
 use zdx_tools::{ChildProcess, ChildSpec, CommandEnd, Shell, supervisor};
 
-use super::settings::as_usage;
+use super::as_usage;
 use crate::exit::{Ending, Failure, reason};
 use crate::settings::Settings;
 use crate::signals::Signals;

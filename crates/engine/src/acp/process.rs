@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use zdx_acp::{Inbox, Peer, Tap, connect};
+use zdx_acp::{AgentLiveness, Inbox, Peer, Tap, connect};
 use zdx_protocol::redact::Redactor;
 
 use super::AgentCommand;
@@ -71,26 +71,9 @@ impl AgentProcess {
         Ok((Self { process: child.process, words, stderr, ended: None }, peer, inbox))
     }
 
-    /// Until it has ended, and what it said last must have arrived. What it left running may hold its streams for ever.
-    pub async fn over(&mut self) {
-        let ended = match self.ended {
-            Some(ended) => ended,
-            None => {
-                self.process.wait().await;
-                *self.ended.insert(Instant::now())
-            }
-        };
-        tokio::time::sleep_until(ended + A_MOMENT).await;
-    }
-
     /// Whether it is known to have ended.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.ended.is_some() || self.process.wait().now_or_never().is_some()
-    }
-
-    /// What it said is still being taken in: it is not over yet.
-    pub fn still_heard(&mut self) {
-        self.ended = self.ended.map(|_| Instant::now());
     }
 
     /// What became of one that answers no more.
@@ -114,6 +97,23 @@ impl AgentProcess {
     /// Its stdin is closed by now; it ends, or is made to.
     pub async fn stop(self) {
         self.process.stop(GRACE).await;
+    }
+}
+
+impl AgentLiveness for AgentProcess {
+    async fn ended(&mut self) {
+        let ended = match self.ended {
+            Some(ended) => ended,
+            None => {
+                self.process.wait().await;
+                *self.ended.insert(Instant::now())
+            }
+        };
+        tokio::time::sleep_until(ended + A_MOMENT).await;
+    }
+
+    fn still_heard(&mut self) {
+        self.ended = self.ended.map(|_| Instant::now());
     }
 }
 

@@ -23,7 +23,7 @@ const NO_MODES: &str = "there are no session modes here";
 /// A closed set of what we own, so an enum and not a trait with defaults. What each can do is in its info.
 pub(crate) enum Backend {
     Native(Box<native::Native>),
-    Acp(Box<acp::Acp>),
+    Acp(Box<acp::AcpBackend>),
     #[cfg(feature = "testing")]
     Test(Box<dyn scripted::Scripted>),
 }

@@ -6,7 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use zdx_acp::shapes::{AuthKind, Welcome};
-use zdx_acp::{CallError, Frame, Heard, Host, Id, Inbox, Peer, RpcError, code};
+use zdx_acp::{
+    CallError, Frame, Heard, Host, HostRequest, Id, Inbox, Params, Peer, RpcError, client_capabilities, code,
+    serve_request,
+};
 
 use super::record::Record;
 use super::report::Outcome;
@@ -16,7 +19,6 @@ pub(super) struct Line<'a, A> {
     pub(super) peer: Peer,
     pub(super) record: Arc<Record>,
     pub(super) ground: &'a Ground,
-    capabilities: Value,
     agent: A,
     /// Serves what the agent asks; goes with the line.
     helpers: JoinSet<()>,
@@ -82,7 +84,7 @@ impl<'a, A> Line<'a, A> {
         let (agent, peer, inbox) = dial.dial(record.tap()).await?;
         let mut helpers = JoinSet::new();
         helpers.spawn(serve(inbox, Arc::clone(host)));
-        Ok(Self { peer, record, ground, capabilities: host.capabilities(), agent, helpers })
+        Ok(Self { peer, record, ground, agent, helpers })
     }
 
     /// Connected, greeted and logged in, for what needs a new process; or why not.
@@ -105,7 +107,7 @@ impl<'a, A> Line<'a, A> {
 
     pub(super) fn greeting(&self, version: u64) -> Value {
         let own = json!({"name": "zdx", "version": env!("CARGO_PKG_VERSION")});
-        json!({"protocolVersion": version, "clientCapabilities": self.capabilities, "clientInfo": own})
+        json!({"protocolVersion": version, "clientCapabilities": client_capabilities(), "clientInfo": own})
     }
 
     /// If it is to be; what comes of it shows when a session is wanted.
@@ -155,10 +157,12 @@ async fn serve(mut inbox: Inbox, host: Arc<impl Host>) {
     loop {
         tokio::select! {
             heard = inbox.recv() => match heard {
-                Some(Heard::Request(asked)) => {
+                Some(Heard::Request(mut asked)) => {
                     let host = Arc::clone(&host);
                     serving.spawn(async move {
-                        let answer = host.ask(&asked.method, asked.params.clone()).await;
+                        let (params, cancel) = (Params(asked.params.take()), host.request_token());
+                        let request = HostRequest { params, number: 0, cancel };
+                        let answer = serve_request(&*host, &asked.method, request).await;
                         asked.answer(answer).await;
                     });
                 }

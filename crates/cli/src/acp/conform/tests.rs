@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
-use zdx_acp::{Host, Inbox, Peer, RpcError, Tap, connect};
+use zdx_acp::{Host, HostAnswer, HostRequest, Inbox, Peer, RpcError, Tap, TerminalTable, connect};
 
 use super::report::Outcome;
 use super::{Dial, Ground, Report, run};
@@ -35,27 +35,31 @@ impl Dial for Fake {
 }
 
 /// Says yes to everything and does nothing.
-struct Nods;
+#[derive(Default)]
+struct Nods {
+    terminals: TerminalTable,
+}
 
 impl Host for Nods {
-    fn capabilities(&self) -> Value {
-        json!({"fs": {"readTextFile": true, "writeTextFile": true}})
+    async fn read_text_file(&self, _: HostRequest) -> HostAnswer {
+        Ok(json!({"content": "a"}))
     }
 
-    async fn ask(&self, method: &str, _: Value) -> Result<Value, RpcError> {
-        match method {
-            "fs/read_text_file" => Ok(json!({"content": "a"})),
-            "fs/write_text_file" => Ok(json!({})),
-            "session/request_permission" => {
-                Ok(json!({"outcome": {"outcome": "selected", "optionId": "o-4"}}))
-            }
-            other => Err(RpcError::method_not_found(other)),
-        }
+    async fn write_text_file(&self, _: HostRequest) -> HostAnswer {
+        Ok(json!({}))
     }
 
-    fn cancel(&self) {}
+    async fn request_permission(&self, _: HostRequest) -> HostAnswer {
+        Ok(json!({"outcome": {"outcome": "selected", "optionId": "o-4"}}))
+    }
 
-    async fn close(&self) {}
+    async fn create_terminal(&self, _: HostRequest) -> HostAnswer {
+        Err(RpcError::method_not_found("terminal/create"))
+    }
+
+    fn terminals(&self) -> &TerminalTable {
+        &self.terminals
+    }
 }
 
 async fn conform(script: &Value, auth: Option<&str>) -> Report {
@@ -69,7 +73,7 @@ async fn conform(script: &Value, auth: Option<&str>) -> Report {
         limit: Duration::from_secs(3),
         turn_limit: Duration::from_secs(5),
     };
-    run(&Fake { args }, Arc::new(Nods), &ground).await
+    run(&Fake { args }, Arc::new(Nods::default()), &ground).await
 }
 
 /// A turn, then one that waits to be called off.

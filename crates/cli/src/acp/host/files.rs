@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zdx_acp::{HostEvent, Params, RpcError, code};
+use zdx_acp::{Params, RpcError, code};
 use zdx_engine::agents::{Lines, file_fault, text_of};
 use zdx_protocol::Target;
 
-use super::Events;
 use super::judged::{Judged, Touch};
+use super::{Events, HostEvent};
 
 pub(super) async fn read(judged: &Arc<Judged>, events: &Events, params: &Params) -> Result<Value, RpcError> {
     let named = params.text("path")?;

@@ -1,22 +1,20 @@
-//! What an agent asks of us, served: files in the workspace, terminals, permissions. Nobody can be asked, so the table of
+//! The requests of an agent, served: files in the workspace, terminals, permissions. Nobody can be asked, so the table of
 //! the command line decides (`reach`), and whatever it allows passes the guard's floors.
 //! Draws nothing: what it did goes out as events.
 
 mod files;
 mod judged;
 mod permissions;
-mod terminal;
 mod terminals;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
-use zdx_acp::{Host, HostEvent, Params, RpcError};
+use zdx_acp::{Host, HostAnswer, HostRequest, TerminalTable, unless_cancelled};
 use zdx_guard::PolicyContext;
 use zdx_tools::Shell;
 use zdx_workspace::Workspace;
@@ -24,13 +22,42 @@ use zdx_workspace::Workspace;
 pub use judged::Reach;
 
 use judged::Judged;
-use terminals::Terminals;
+
+/// Something that the host did, for whoever shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostEvent {
+    Permission {
+        allowed: bool,
+        what: String,
+    },
+    TerminalCreated {
+        id: String,
+        command: String,
+    },
+    TerminalOutput {
+        id: String,
+        text: String,
+    },
+    TerminalExited {
+        id: String,
+        code: Option<i64>,
+        signal: Option<String>,
+    },
+    TerminalReleased {
+        id: String,
+    },
+    /// For the user, beside what the agent says.
+    Warning(String),
+}
 
 /// The host of `zdx acp`.
 pub struct ClientHost {
     judged: Arc<Judged>,
-    terminals: Terminals,
-    cancelled: AtomicBool,
+    shell: Arc<Shell>,
+    terminals: TerminalTable,
+    /// Number of terminals that were created.
+    created: AtomicU64,
+    is_cancelled: AtomicBool,
     events: Events,
 }
 
@@ -61,41 +88,45 @@ impl ClientHost {
         // A path that an agent gives as `~/x` means the home, wherever it runs.
         let workspace = Workspace::open(root)?.with_home(policy.home.clone()).with_locks_in(locks);
         let judged = Arc::new(Judged::new(workspace, reach, policy));
-        let events = Events(events);
-        let terminals = Terminals::new(Arc::clone(&judged), shell, events.clone());
-        Ok(Self { judged, terminals, cancelled: AtomicBool::new(false), events })
+        Ok(Self {
+            judged,
+            shell: Arc::new(shell),
+            terminals: TerminalTable::default(),
+            created: AtomicU64::new(0),
+            is_cancelled: AtomicBool::new(false),
+            events: Events(events),
+        })
     }
 }
 
+/// Writing is offered also where the table denies it: an agent that may not write through us would do it past us.
 impl Host for ClientHost {
-    /// Writing is offered also where the table denies it: an agent that may not write through us would do it past us.
-    fn capabilities(&self) -> Value {
-        json!({"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true})
+    async fn read_text_file(&self, request: HostRequest) -> HostAnswer {
+        unless_cancelled(&request.cancel, files::read(&self.judged, &self.events, &request.params)).await
     }
 
-    async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        let params = Params(params);
-        match method {
-            "fs/read_text_file" => files::read(&self.judged, &self.events, &params).await,
-            "fs/write_text_file" => files::write(&self.judged, &self.events, params).await,
-            "session/request_permission" => {
-                let cancelled = self.cancelled.load(Ordering::Relaxed);
-                Ok(permissions::answer(&self.judged, &self.events, &params, cancelled))
-            }
-            "terminal/create" => self.terminals.create(&params).await,
-            "terminal/output" => self.terminals.output(&params),
-            "terminal/wait_for_exit" => self.terminals.wait(&params).await,
-            "terminal/kill" => self.terminals.kill(&params).await,
-            "terminal/release" => self.terminals.release(&params).await,
-            _ => Err(RpcError::method_not_found(method)),
-        }
+    async fn write_text_file(&self, request: HostRequest) -> HostAnswer {
+        unless_cancelled(&request.cancel, files::write(&self.judged, &self.events, request.params)).await
     }
 
-    fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+    async fn request_permission(&self, request: HostRequest) -> HostAnswer {
+        let is_cancelled = self.is_cancelled.load(Ordering::Relaxed);
+        Ok(permissions::answer(&self.judged, &self.events, &request.params, is_cancelled))
     }
 
-    async fn close(&self) {
-        self.terminals.close().await;
+    async fn create_terminal(&self, request: HostRequest) -> HostAnswer {
+        terminals::create(self, &request.params).await
+    }
+
+    fn terminals(&self) -> &TerminalTable {
+        &self.terminals
+    }
+
+    fn terminal_released(&self, id: &str) {
+        self.events.tell(HostEvent::TerminalReleased { id: id.to_owned() });
+    }
+
+    fn cancel_turn(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
     }
 }

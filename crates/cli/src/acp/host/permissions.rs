@@ -2,13 +2,13 @@
 //! order of options mean nothing.
 
 use serde_json::Value;
+use zdx_acp::Params;
 use zdx_acp::shapes::{Answer, PermissionOption, outcome, pick};
-use zdx_acp::{HostEvent, Params};
 use zdx_engine::agents::{Proposal, RawShape};
 use zdx_protocol::Target;
 
-use super::Events;
 use super::judged::{Judged, Refusal, Touch};
+use super::{Events, HostEvent};
 
 /// Always an answer: what cannot be answered is `cancelled`.
 pub(super) fn answer(judged: &Judged, events: &Events, params: &Params, cancelled: bool) -> Value {

@@ -1,142 +1,54 @@
-//! `terminal/*`: programs really run, without a shell between, under the supervisor and behind the guard's floors.
+//! `terminal/create`: programs really run, without a shell between, under the supervisor and behind the guard's floors.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use serde_json::{Value, json};
-use zdx_acp::{HostEvent, Params, RpcError, code};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::task::JoinHandle;
+use zdx_acp::{HostAnswer, Params, RpcError, TerminalExit, TerminalFeed, TerminalOutput, code};
 use zdx_engine::agents::TerminalRequest;
-use zdx_tools::{ChildSpec, Shell, ShellError};
+use zdx_tools::{ChildProcess, ChildSpec, CommandEnd, RunningProgram, ShellError};
+use zdx_workspace::text::unfinished;
 
-use super::Events;
-use super::judged::Judged;
-use super::terminal::Terminal;
+use super::{ClientHost, Events, HostEvent};
 
-/// Terminals that were not released.
-const AT_ONCE: usize = 64;
+/// Time that the output of an ended program gets to arrive; what it left running may hold the pipes for ever.
+const LINGER: Duration = Duration::from_millis(500);
+/// Bytes of a terminal's output that are shown. The agent gets the rest all the same.
+const SHOWN_LIMIT: usize = 64 << 10;
 
-pub(super) struct Terminals {
-    judged: Arc<Judged>,
-    shell: Shell,
-    events: Events,
-    open: Mutex<Open>,
-}
-
-#[derive(Default)]
-struct Open {
-    made: u64,
-    /// Those that are just being made count, too.
-    starting: usize,
-    closed: bool,
-    terminals: HashMap<String, Arc<Terminal>>,
-}
-
-impl Terminals {
-    pub(super) fn new(judged: Arc<Judged>, shell: Shell, events: Events) -> Self {
-        Self { judged, shell, events, open: Mutex::default() }
+pub(super) async fn create(host: &ClientHost, params: &Params) -> HostAnswer {
+    let ClientHost { judged, events, .. } = host;
+    let wanted = TerminalRequest::read(params)?;
+    let cwd = judged.folder(wanted.cwd.as_deref()).map_err(RpcError::invalid_params)?;
+    judged.command(&wanted.command(&cwd), cwd.clone()).map_err(|why| {
+        events.refused(format!("execute {}: {why}", wanted.shown(&cwd)));
+        RpcError::new(code::INVALID_REQUEST, format!("not allowed: {why}"))
+    })?;
+    if !judged.workspace.is_in_place() {
+        return Err(not_started(&ShellError::Moved(judged.root().to_owned())));
     }
-
-    fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) async fn create(&self, params: &Params) -> Result<Value, RpcError> {
-        let wanted = TerminalRequest::read(params)?;
-        let cwd = self.judged.folder(wanted.cwd.as_deref()).map_err(RpcError::invalid_params)?;
-        self.judged.command(&wanted.command(&cwd), cwd.clone()).map_err(|why| {
-            self.events.refused(format!("execute {}: {why}", wanted.shown(&cwd)));
-            RpcError::new(code::INVALID_REQUEST, format!("not allowed: {why}"))
-        })?;
-        if !self.judged.workspace.is_in_place() {
-            return Err(not_started(&ShellError::Moved(self.judged.root().to_owned())));
-        }
-        let _starting = self.begin()?;
-        let shown = wanted.shown(&cwd);
-        let mut argv = wanted.argv(&cwd).into_iter().map(OsString::from);
-        let program = argv.next().unwrap_or_default();
-        let env = wanted.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let spec = ChildSpec { program, args: argv.collect(), cwd, env };
-        let child = self.shell.spawn(spec).await.map_err(|error| not_started(&error))?;
-        let id = {
-            let mut open = self.open();
-            if open.closed {
-                // Dropped, it is gone with all that it started.
-                return Err(RpcError::new(code::INTERNAL, "the client is ending"));
+    let command = wanted.shown(&cwd);
+    let mut argv = wanted.argv(&cwd).into_iter().map(OsString::from);
+    let program = argv.next().unwrap_or_default();
+    let env = wanted.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let spec = ChildSpec { program, args: argv.collect(), cwd, env };
+    let id = format!("term-{}", host.created.fetch_add(1, Ordering::Relaxed) + 1);
+    let (shell, tell, name) = (Arc::clone(&host.shell), events.clone(), id.clone());
+    let start = |feed| {
+        tokio::spawn(async move {
+            match shell.spawn(spec).await {
+                Ok(child) => {
+                    tell.tell(HostEvent::TerminalCreated { id: name.clone(), command });
+                    attend(name, child, feed, tell).await;
+                }
+                Err(error) => feed.started(Err(not_started(&error))),
             }
-            open.made += 1;
-            let id = format!("term-{}", open.made);
-            self.events.tell(HostEvent::TerminalCreated { id: id.clone(), command: shown });
-            let terminal = Terminal::attend(id.clone(), child, wanted.limit, self.events.clone());
-            open.terminals.insert(id.clone(), Arc::new(terminal));
-            id
-        };
-        Ok(json!({"terminalId": id}))
-    }
-
-    fn begin(&self) -> Result<Starting<'_>, RpcError> {
-        let mut open = self.open();
-        if open.terminals.len() + open.starting >= AT_ONCE {
-            let words = format!("{AT_ONCE} terminals are open: release some first");
-            return Err(RpcError::new(code::INVALID_REQUEST, words));
-        }
-        open.starting += 1;
-        Ok(Starting(self))
-    }
-
-    fn find(&self, params: &Params) -> Result<(String, Arc<Terminal>), RpcError> {
-        let id = params.text("terminalId")?;
-        let found = self.open().terminals.get(id).cloned();
-        found.map(|terminal| (id.to_owned(), terminal)).ok_or_else(|| unknown(id))
-    }
-
-    pub(super) fn output(&self, params: &Params) -> Result<Value, RpcError> {
-        Ok(self.find(params)?.1.output())
-    }
-
-    pub(super) async fn wait(&self, params: &Params) -> Result<Value, RpcError> {
-        // Not holding it: a release ends the wait.
-        let (id, ended) = self.find(params).map(|(id, terminal)| (id, terminal.ended()))?;
-        ended.await.map(|exit| exit.to_value()).ok_or_else(|| unknown(&id))
-    }
-
-    pub(super) async fn kill(&self, params: &Params) -> Result<Value, RpcError> {
-        self.find(params)?.1.kill().await;
-        Ok(json!({}))
-    }
-
-    pub(super) async fn release(&self, params: &Params) -> Result<Value, RpcError> {
-        let id = params.text("terminalId")?;
-        let terminal = self.open().terminals.remove(id).ok_or_else(|| unknown(id))?;
-        terminal.release().await;
-        self.events.tell(HostEvent::TerminalReleased { id: id.to_owned() });
-        Ok(json!({}))
-    }
-
-    pub(super) async fn close(&self) {
-        let all = {
-            let mut open = self.open();
-            open.closed = true;
-            std::mem::take(&mut open.terminals)
-        };
-        let all: Vec<_> =
-            all.into_values().map(|terminal| tokio::spawn(async move { terminal.release().await })).collect();
-        for releasing in all {
-            let _ = releasing.await;
-        }
-    }
-}
-
-struct Starting<'a>(&'a Terminals);
-
-impl Drop for Starting<'_> {
-    fn drop(&mut self) {
-        self.0.open().starting -= 1;
-    }
-}
-
-fn unknown(id: &str) -> RpcError {
-    RpcError::new(code::NOT_FOUND, format!("Resource not found: terminal {id}")).with(json!({"uri": id}))
+        })
+    };
+    host.terminals.create(&id, wanted.limit, None, start).await
 }
 
 fn not_started(error: &ShellError) -> RpcError {
@@ -147,4 +59,110 @@ fn not_started(error: &ShellError) -> RpcError {
         }
     };
     RpcError::new(code, error.to_string())
+}
+
+/// Runs to the end of everything that the program started.
+async fn attend(id: String, child: RunningProgram, feed: TerminalFeed, events: Events) {
+    let RunningProgram { stdin, stdout, stderr, mut process } = child;
+    // Nothing is typed into it.
+    drop(stdin);
+    feed.started(Ok(()));
+    let shown =
+        Arc::new(Mutex::new(ShownOutput { id: id.clone(), left: SHOWN_LIMIT, events: events.clone() }));
+    let streams = [
+        tokio::spawn(pump(stdout, feed.output.clone(), Arc::clone(&shown))),
+        tokio::spawn(pump(stderr, feed.output.clone(), shown)),
+    ];
+    let end = tokio::select! {
+        end = process.wait() => Some(end),
+        () = feed.stop.cancelled() => None,
+    };
+    let (end, left): (_, Option<ChildProcess>) = match end {
+        Some(end) => (end, Some(process)),
+        None => (process.stop(Duration::ZERO).await, None),
+    };
+    let aborts = streams.each_ref().map(JoinHandle::abort_handle);
+    let _ = tokio::time::timeout(LINGER, async {
+        for stream in streams {
+            let _ = stream.await;
+        }
+    })
+    .await;
+    let exit = exit_of(end);
+    let TerminalExit { code, signal } = exit.clone();
+    events.tell(HostEvent::TerminalExited { id, code, signal });
+    feed.exited(exit);
+    // Programs that it started may go on and be heard until the terminal is stopped.
+    if let Some(process) = left {
+        feed.stop.cancelled().await;
+        process.stop(Duration::ZERO).await;
+    }
+    aborts.iter().for_each(tokio::task::AbortHandle::abort);
+}
+
+fn exit_of(end: CommandEnd) -> TerminalExit {
+    match end {
+        CommandEnd::Exited(code) => TerminalExit { code: Some(code.into()), signal: None },
+        CommandEnd::Signalled(signal) => TerminalExit { code: None, signal: Some(signal_name(signal)) },
+        CommandEnd::TimedOut(_) | CommandEnd::Cancelled => {
+            TerminalExit { code: None, signal: Some(signal_name(9)) }
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "HUP",
+        2 => "INT",
+        3 => "QUIT",
+        4 => "ILL",
+        6 => "ABRT",
+        8 => "FPE",
+        9 => "KILL",
+        11 => "SEGV",
+        13 => "PIPE",
+        14 => "ALRM",
+        15 => "TERM",
+        other => return format!("SIG{other}"),
+    };
+    format!("SIG{name}")
+}
+
+/// Shows output up to a limit: whoever shows it may be slower than the program.
+struct ShownOutput {
+    id: String,
+    left: usize,
+    events: Events,
+}
+
+impl ShownOutput {
+    fn show(&mut self, bytes: &[u8]) {
+        if self.left == 0 || bytes.is_empty() {
+            return;
+        }
+        let mut text = String::from_utf8_lossy(bytes).into_owned();
+        self.left = self.left.saturating_sub(bytes.len());
+        if self.left == 0 {
+            text.push_str("\n(what it prints from here on is not shown)\n");
+        }
+        self.events.tell(HostEvent::TerminalOutput { id: self.id.clone(), text });
+    }
+}
+
+async fn pump(mut from: impl AsyncRead + Unpin, output: TerminalOutput, shown: Arc<Mutex<ShownOutput>>) {
+    let mut buffer = vec![0; 16 << 10];
+    // The beginning of a character whose rest is still to come.
+    let mut half: Vec<u8> = Vec::new();
+    loop {
+        let count = from.read(&mut buffer).await.unwrap_or_default();
+        half.extend_from_slice(&buffer[..count]);
+        let whole = if count == 0 { half.len() } else { half.len() - unfinished(&half) };
+        let rest = half.split_off(whole);
+        output.push(&half);
+        shown.lock().unwrap_or_else(PoisonError::into_inner).show(&half);
+        if count == 0 {
+            return;
+        }
+        half = rest;
+    }
 }

@@ -7,12 +7,12 @@ use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
-use zdx_acp::HostEvent;
 use zdx_acp::shapes::{Block, Call, Update};
 use zdx_protocol::display::{Colours, Sanitizer, json_safe, sanitize, visible_line};
 use zdx_protocol::redact::Redactor;
 
 use self::text::Text;
+use super::host::HostEvent;
 use crate::args::Shown;
 use crate::output::{Output, Page};
 use crate::terminal::Terminal;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
-use zdx_acp::HostEvent;
 use zdx_acp::shapes::{Block, Call, ToolContent, Update};
 use zdx_protocol::display::{json_safe, visible_line};
 
 use super::Prose;
+use crate::acp::host::HostEvent;
 use crate::output::Page;
 use crate::terminal::Terminal;
 

@@ -55,6 +55,8 @@ fn a_word_with_a_no_reaches_the_agent_as_the_next_thing_it_is_told() {
     let zdx = playing(json!([
         {"ask": "session/request_permission", "params": {"options": options(),
             "toolCall": {"toolCallId": "x", "title": "Run make deploy", "kind": "execute", "rawInput": {"command": "make deploy"}}}},
+        {"ask": "terminal/create", "as": "made", "params": {"command": "pwd"}},
+        {"ask": "terminal/wait_for_exit", "params": {"terminalId": "$made/terminalId"}},
         {"say": "so be it."}
     ]));
     let pty = zdx.command().args(["--backend", "acp:fake"]).line_mode(40, 100);
@@ -76,6 +78,9 @@ fn a_word_with_a_no_reaches_the_agent_as_the_next_thing_it_is_told() {
     let prompts = sent_of(&zdx, "session/prompt");
     let texts: Vec<&Value> = prompts.iter().map(|prompt| &prompt["prompt"][0]["text"]).collect();
     assert_eq!(texts, ["go", "use make check"]);
+    let records = zdx.records();
+    let ids: Vec<&Value> = of_type(&records, "tool_use").iter().map(|call| &call["id"]).collect();
+    assert!(matches!(ids[..], [one, other] if one != other), "{ids:?}");
 }
 
 #[test]

@@ -169,3 +169,46 @@ fn mentions_go_along_as_links() {
         ])
     );
 }
+
+/// A picture is known by its content, whatever its name says.
+#[test]
+fn a_picture_is_sent_as_an_image_to_an_agent_that_takes_images() {
+    let png = b"\x89PNG\r\n\x1a\n0123";
+    let prompt = |capabilities: Value| {
+        let zdx = with_agent(
+            json!({"initialize": {"agentCapabilities": {"promptCapabilities": capabilities}}, "on": {"session/prompt": [{"say": "seen"}]}}),
+        );
+        for name in ["picture.png", "odd.txt"] {
+            std::fs::write(zdx.root().join(name), png).unwrap();
+        }
+        zdx.write("text.png", "no picture");
+        let output = acp(&zdx, &["look at @picture.png @odd.txt @text.png"]).run().success();
+        assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("seen\n", ""));
+        let uri = |name: &str| format!("file://{}", zdx.root().join(name).display());
+        let uris = ["picture.png", "odd.txt", "text.png"].map(uri);
+        (sent_of(&zdx, "session/prompt")[0]["prompt"].clone(), uris)
+    };
+    let text = json!({"type": "text", "text": "look at @picture.png @odd.txt @text.png"});
+    let link = |uri: &str, name: &str| json!({"type": "resource_link", "uri": uri, "name": name, "mimeType": "image/png"});
+    let (sent, [picture, odd, no_picture]) = prompt(json!({"image": true}));
+    let image =
+        |uri: &str| json!({"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgowMTIz", "uri": uri});
+    assert_eq!(sent, json!([text, image(&picture), image(&odd), link(&no_picture, "text.png")]));
+    // Others get the link, and are told what it leads to.
+    let note = |name: &str| {
+        let words = format!("[image {name}, 12 bytes: not sent as an image, the agent takes no images]");
+        json!({"type": "text", "text": words})
+    };
+    let (sent, [picture, odd, no_picture]) = prompt(json!({"image": false}));
+    assert_eq!(
+        sent,
+        json!([
+            text,
+            link(&picture, "picture.png"),
+            note("picture.png"),
+            link(&odd, "odd.txt"),
+            note("odd.txt"),
+            link(&no_picture, "text.png")
+        ])
+    );
+}

@@ -65,6 +65,45 @@ fn an_agent_of_the_configuration_is_one_too_and_a_projects_needs_trust() {
     assert_eq!(acp(&zdx, &["hi"]).run().success().stdout, "mine\n");
 }
 
+/// One registry: both commands know both places, and say it when a name is in both.
+#[test]
+fn an_agent_of_either_place_works_for_both_commands() {
+    let args = |says: &str| {
+        vec!["--script".to_owned(), json!({"on": {"session/prompt": [{"say": says}]}}).to_string()]
+    };
+    let table = |name: &str, says: &str| {
+        format!("[acp.agents.{name}]\ncommand = {:?}\nargs = {}\n", acp_fake(), json!(args(says)))
+    };
+    let config = table("table", "from the table") + &table("both", "hidden");
+    let zdx = place().config(&config);
+    let entry = |says: &str| json!({"command": acp_fake(), "args": args(says)});
+    settings(&zdx, &json!({"agent_servers": {"file": entry("from the file"), "both": entry("shown")}}));
+    let backend =
+        |name: &str| zdx.command().args(["exec", "--backend", &format!("acp:{name}"), "-p", "hi"]).run();
+    for (name, says) in [("file", "from the file\n"), ("table", "from the table\n"), ("both", "shown\n")] {
+        for output in [acp(&zdx, &["-a", name, "hi"]).run().success(), backend(name).success()] {
+            assert_eq!(output.stdout, says, "{name}");
+            let notice = output.stderr.contains("the agent both is named in ")
+                && output
+                    .stderr
+                    .contains("acp.json and in the configuration (acp.agents); the file's is used");
+            assert_eq!(notice, name == "both", "{}", output.stderr);
+        }
+    }
+    let known = "there is no agent eve; there are: file, both, table";
+    assert!(acp(&zdx, &["-a", "eve", "hi"]).run().expect_code(2).stderr.contains(known));
+    assert!(backend("eve").expect_code(2).stderr.contains(known));
+    // What a project wants to have started still needs trust, whoever starts it.
+    zdx.write(".zdx/config.toml", table("theirs", "theirs"));
+    assert!(backend("theirs").expect_code(1).stderr.contains("nobody trusts the folder"));
+    acp(&zdx, &["-a", "theirs", "hi"]).run().expect_code(2);
+    // A project cannot put itself before the user's own agents.
+    zdx.write(".zdx/config.toml", table("file", "theirs"));
+    assert_eq!(backend("file").success().stdout, "from the file\n");
+    std::fs::write(zdx.storage().join("acp.json"), "{").unwrap();
+    assert!(backend("table").expect_code(2).stderr.contains("acp.json:1: "));
+}
+
 #[test]
 fn an_agent_has_the_whole_environment_and_its_own_on_top() {
     let zdx = place();

@@ -2,15 +2,15 @@
 //! events, what it asks for goes through our guard and our person; what it runs itself is told, not guarded. Never builds a
 //! model request.
 
-mod asked;
 mod change;
-mod link;
+mod connection;
+mod event_mapping;
 mod offer;
 mod output;
+mod permission_requests;
 mod prompt;
 mod terminals;
-mod told;
-mod turn;
+mod turn_host;
 
 use std::sync::Arc;
 
@@ -25,16 +25,16 @@ use zdx_protocol::{Content, ErrorKind, Event, NoticeLevel, Outcome, Prompt, Tran
 use super::{BackendInfo, ContextBudget, NO_MODEL_CHOICE};
 use crate::acp::{AgentCommand, Launch, PREFIX, stopped};
 use crate::call::{TurnIo, TurnResult};
-use link::{Chosen, Link, Trouble};
+use connection::{AgentConnection, AgentFailure, AgentSetting};
+use event_mapping::EventMapper;
 use prompt::PromptContent;
-use told::Teller;
 
-pub(crate) struct Acp {
+pub(crate) struct AcpBackend {
     command: AgentCommand,
     launch: Launch,
-    link: Option<Link>,
+    connection: Option<AgentConnection>,
     /// It is being started, if there is anything in here.
-    connecting: JoinSet<Result<Link, Trouble>>,
+    connecting: JoinSet<Result<AgentConnection, AgentFailure>>,
     /// It was started once without being asked, so that it can be chosen from before the first prompt.
     tried: bool,
     /// The agent's own session, if there was one before.
@@ -58,7 +58,7 @@ pub(crate) fn label(agent: &str) -> String {
     format!("{PREFIX}{agent}")
 }
 
-impl Acp {
+impl AcpBackend {
     /// `before` is what the session holds; `model` may be a label of ours.
     pub(crate) fn new(
         command: AgentCommand,
@@ -80,7 +80,7 @@ impl Acp {
         Self {
             command,
             launch,
-            link: None,
+            connection: None,
             connecting: JoinSet::new(),
             tried: false,
             remote,
@@ -112,11 +112,14 @@ impl Acp {
             let transcript = io.session.events.transcript();
             (transcript.turns, prompt::attached(&transcript))
         };
-        let mut teller = Teller::new(io.clone(), turn, &self.command.name);
-        let ended = self.answer(&prompt.text, attached, &mut teller, io).await;
-        // Whatever it says of the end of a turn that was called off.
-        let ended = if io.cancel.is_cancelled() { Err(Trouble::Interrupted) } else { ended };
-        let (usage, denied, text) = teller.finish(ended.is_ok()).await;
+        let mapper = EventMapper::new(io.clone(), turn, &self.command.name);
+        let (ended, mapper) = self.answer(&prompt.text, attached, mapper, io).await;
+        // Whatever the agent says of the end of a turn that was cancelled.
+        let ended = if io.cancel.is_cancelled() { Err(AgentFailure::Interrupted) } else { ended };
+        let (usage, denied, text) = match mapper {
+            Some(mapper) => mapper.finish(ended.is_ok()).await,
+            None => Default::default(),
+        };
         if let Some(usage) = usage {
             self.info.send_modify(|info| info.context = ContextBudget::Reported(usage));
         }
@@ -127,45 +130,61 @@ impl Acp {
         &mut self,
         text: &str,
         attached: Vec<Content>,
-        teller: &mut Teller,
+        mapper: EventMapper,
         io: &TurnIo,
-    ) -> Result<StopReason, Trouble> {
-        if self.link.as_mut().is_some_and(Link::is_dead) {
+    ) -> (Result<StopReason, AgentFailure>, Option<EventMapper>) {
+        if self.connection.as_mut().is_some_and(AgentConnection::is_dead) {
             self.close().await;
         }
-        let mut link = match self.link.take() {
-            Some(link) => link,
-            None => self.connected(io).await?,
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => match self.connected(io).await {
+                Ok(connection) => connection,
+                Err(failure) => return (Err(failure), None),
+            },
         };
-        self.greet(&mut link, io).await;
-        let mode = self.wanted_mode(&link);
+        self.greet(&mut connection, io).await;
+        let mode = self.wanted_mode(&connection);
         let set = async {
-            link.set(Chosen::Mode, mode.as_deref()).await?;
-            link.set(Chosen::Model, self.model.as_deref()).await
+            connection.set(AgentSetting::Mode, mode.as_deref()).await?;
+            connection.set(AgentSetting::Model, self.model.as_deref()).await
         };
         let ended = match unless_interrupted(io, set).await {
             Ok(()) => {
-                self.tell_mode(&link, io).await;
+                self.tell_mode(&connection, io).await;
                 let meanwhile = std::mem::take(&mut self.meanwhile);
-                let attached = self.with_images(attached, &link, io).await;
-                let blocks = prompt::blocks(text, &meanwhile, &attached, &link.welcome, io.session.root());
-                self.with_words(&mut link, blocks, teller, io).await
+                let attached = self.with_images(attached, &connection, io).await;
+                let blocks = prompt::blocks(
+                    text,
+                    &meanwhile,
+                    &attached,
+                    &connection.client.welcome,
+                    io.session.root(),
+                );
+                connection.client.observer.begin_turn(mapper, io.cancel.clone());
+                Self::with_words(&mut connection, blocks, io).await
             }
-            Err(trouble) => Err(trouble),
+            Err(failure) => Err(failure),
         };
-        self.publish_offer(&link);
-        self.tell_mode(&link, io).await;
+        let mapper = connection.client.observer.end_turn();
+        self.publish_offer(&connection);
+        self.tell_mode(&connection, io).await;
         match &ended {
-            Ok(_) | Err(Trouble::Refused(..)) => self.link = Some(link),
+            Ok(_) | Err(AgentFailure::Refused(..)) => self.connection = Some(connection),
             // Nobody knows what it still does: it ends here, and the next prompt starts it again.
-            Err(Trouble::Interrupted | Trouble::Failed(..)) => link.stop().await,
+            Err(AgentFailure::Interrupted | AgentFailure::Failed(..)) => connection.stop().await,
         }
-        ended
+        (ended, mapper)
     }
 
     /// Reads the images that the agent takes, and tells the user of those that it is only told about.
-    async fn with_images(&self, attached: Vec<Content>, link: &Link, io: &TurnIo) -> Vec<PromptContent> {
-        let takes_images = prompt::takes(&link.welcome, "image");
+    async fn with_images(
+        &self,
+        attached: Vec<Content>,
+        connection: &AgentConnection,
+        io: &TurnIo,
+    ) -> Vec<PromptContent> {
+        let takes_images = connection.client.welcome.takes_prompt("image");
         if let Some(image) = attached.iter().find_map(Content::image).filter(|_| !takes_images) {
             let message =
                 format!("{}: {} does not take images; it gets a note", image.summary(), self.command.name);
@@ -184,25 +203,24 @@ impl Acp {
     /// The protocol has no place for why something was not allowed, so it is said when the agent has ended its turn, as the
     /// person's next words.
     async fn with_words(
-        &self,
-        link: &mut Link,
+        connection: &mut AgentConnection,
         mut blocks: Vec<Value>,
-        teller: &mut Teller,
         io: &TurnIo,
-    ) -> Result<StopReason, Trouble> {
+    ) -> Result<StopReason, AgentFailure> {
         loop {
-            let ended = turn::run(link, blocks, teller, io).await?;
-            let words = teller.take_words().join("\n");
+            let ended = turn_host::run(connection, blocks, io).await?;
             let goes_on = matches!(ended, StopReason::EndTurn | StopReason::Cancelled);
+            let Some(mapper) = connection.client.observer.mapper() else { return Ok(ended) };
+            let words = mapper.take_words().join("\n");
             if words.is_empty() || !goes_on || io.cancel.is_cancelled() {
                 return Ok(ended);
             }
-            teller.pause().await;
-            blocks = prompt::blocks(&words, &[], &[], &link.welcome, io.session.root());
+            mapper.pause().await;
+            blocks = prompt::blocks(&words, &[], &[], &connection.client.welcome, io.session.root());
         }
     }
 
-    async fn connected(&mut self, io: &TurnIo) -> Result<Link, Trouble> {
+    async fn connected(&mut self, io: &TurnIo) -> Result<AgentConnection, AgentFailure> {
         let connected = unless_interrupted(io, self.connecting()).await;
         self.connecting = JoinSet::new();
         self.info.send_modify(|info| info.is_starting = false);
@@ -210,16 +228,16 @@ impl Acp {
     }
 
     /// Goes on where it was begun, so that it may be left and come back to.
-    async fn connecting(&mut self) -> Result<Link, Trouble> {
+    async fn connecting(&mut self) -> Result<AgentConnection, AgentFailure> {
         self.tried = true;
         if self.connecting.is_empty() {
             let (command, launch) = (self.command.clone(), self.launch.clone());
-            self.connecting.spawn(Link::connect(command, launch, self.remote.clone()));
+            self.connecting.spawn(AgentConnection::connect(command, launch, self.remote.clone()));
         }
         let connected = self.connecting.join_next().await.and_then(Result::ok);
         connected.unwrap_or_else(|| {
             let why = format!("starting {} broke off; this is a defect of zdx", self.command.name);
-            Err(Trouble::Failed(ErrorKind::Provider, why))
+            Err(AgentFailure::Failed(ErrorKind::Provider, why))
         })
     }
 
@@ -227,26 +245,23 @@ impl Acp {
     /// tell, and can be left at any time.
     pub(crate) async fn attend(&mut self) -> Event {
         loop {
-            if let Some(link) = &mut self.link {
-                match link.inbox.recv().await {
-                    Some(heard) => link.overhear(heard),
-                    // It is gone, and the next prompt starts it again.
-                    None => std::future::pending().await,
-                }
-                self.link.as_ref().inspect(|link| self.publish_offer(link));
+            if let Some(connection) = &mut self.connection {
+                // Never returns for an agent that is gone; the next prompt starts it again.
+                connection.client.listen().await;
+                self.connection.as_ref().inspect(|connection| self.publish_offer(connection));
             } else if self.tried && self.connecting.is_empty() {
                 return std::future::pending().await;
             } else {
                 match self.connecting().await {
-                    Ok(link) => {
-                        self.publish_offer(&link);
-                        self.link = Some(link);
+                    Ok(connection) => {
+                        self.publish_offer(&connection);
+                        self.connection = Some(connection);
                     }
-                    Err(trouble) => {
+                    Err(failure) => {
                         self.info.send_modify(|info| info.is_starting = false);
                         return Event::Notice {
                             level: NoticeLevel::Warning,
-                            message: trouble.words(),
+                            message: failure.into_words(),
                             kept: false,
                         };
                     }
@@ -256,12 +271,12 @@ impl Acp {
     }
 
     /// What the first turn with this process tells before anything else.
-    async fn greet(&mut self, link: &mut Link, io: &TurnIo) {
-        for note in std::mem::take(&mut link.notes) {
+    async fn greet(&mut self, connection: &mut AgentConnection, io: &TurnIo) {
+        for note in std::mem::take(&mut connection.notes) {
             io.session.events.notice(NoticeLevel::Warning, note).await;
         }
-        if std::mem::take(&mut link.is_new) {
-            let (agent, session) = (self.command.name.clone(), link.session.clone());
+        if std::mem::take(&mut connection.is_new) {
+            let (agent, session) = (self.command.name.clone(), connection.client.session.id.clone());
             self.remote = Some(session.clone());
             io.session.events.emit(Event::RemoteSession { agent: agent.clone(), session }).await;
             if io.session.events.transcript().turns > 1 {
@@ -272,15 +287,21 @@ impl Acp {
     }
 
     /// One that it was in before and does not have any more is nobody's wish.
-    fn wanted_mode(&self, link: &Link) -> Option<String> {
-        let known =
-            |mode: &str| Chosen::Mode.of(&link.choices).is_some_and(|modes| modes.find(mode).is_some());
+    fn wanted_mode(&self, connection: &AgentConnection) -> Option<String> {
+        let known = |mode: &str| {
+            AgentSetting::Mode
+                .of(&connection.client.session.choices)
+                .is_some_and(|modes| modes.find(mode).is_some())
+        };
         self.mode.clone().filter(|mode| self.told_mode.as_ref() != Some(mode) || known(mode))
     }
 
     /// It may have changed by itself, and what it is in then is nobody's choice any more.
-    async fn tell_mode(&mut self, link: &Link, io: &TurnIo) {
-        let Some(now) = link.choices.mode().and_then(zdx_acp::shapes::Setting::current) else { return };
+    async fn tell_mode(&mut self, connection: &AgentConnection, io: &TurnIo) {
+        let Some(now) = connection.client.session.choices.mode().and_then(zdx_acp::shapes::Setting::current)
+        else {
+            return;
+        };
         if self.told_mode.as_ref() != Some(&now) {
             self.told_mode = Some(now.clone());
             self.publish_mode(&now);
@@ -293,10 +314,11 @@ impl Acp {
     pub(crate) fn set_model(&mut self, model: &str) -> Result<String, String> {
         let label = label(&self.command.name);
         let wanted = own_name(&label, model).unwrap_or(model);
-        if let Some(link) = &self.link {
-            let setting = Chosen::Model.of(&link.choices).ok_or(NO_MODEL_CHOICE)?;
+        if let Some(connection) = &self.connection {
+            let setting =
+                AgentSetting::Model.of(&connection.client.session.choices).ok_or(NO_MODEL_CHOICE)?;
             if setting.find(wanted).is_none() {
-                return Err(Chosen::Model.unknown(&self.command.name, wanted, setting));
+                return Err(AgentSetting::Model.unknown(&self.command.name, wanted, setting));
             }
         }
         self.model = Some(wanted.to_owned());
@@ -308,10 +330,13 @@ impl Acp {
     /// The same for how it works; or why not.
     pub(crate) fn set_mode(&mut self, wanted: &str) -> Result<String, String> {
         let mut mode = wanted.to_owned();
-        if let Some(link) = &self.link {
+        if let Some(connection) = &self.connection {
             let name = &self.command.name;
-            let setting = Chosen::Mode.of(&link.choices).ok_or_else(|| Chosen::Mode.none(name))?;
-            let found = setting.find(wanted).ok_or_else(|| Chosen::Mode.unknown(name, wanted, setting))?;
+            let setting = AgentSetting::Mode
+                .of(&connection.client.session.choices)
+                .ok_or_else(|| AgentSetting::Mode.none(name))?;
+            let found =
+                setting.find(wanted).ok_or_else(|| AgentSetting::Mode.unknown(name, wanted, setting))?;
             mode = found.as_str().unwrap_or(wanted).to_owned();
             self.told_mode = Some(mode.clone());
         }
@@ -322,19 +347,19 @@ impl Acp {
 
     pub(crate) async fn close(&mut self) {
         self.connecting.shutdown().await;
-        if let Some(link) = self.link.take() {
-            link.stop().await;
+        if let Some(connection) = self.connection.take() {
+            connection.stop().await;
         }
     }
 }
 
 async fn unless_interrupted<T>(
     io: &TurnIo,
-    work: impl Future<Output = Result<T, Trouble>>,
-) -> Result<T, Trouble> {
+    work: impl Future<Output = Result<T, AgentFailure>>,
+) -> Result<T, AgentFailure> {
     tokio::select! {
         biased;
-        () = io.cancel.cancelled() => Err(Trouble::Interrupted),
+        () = io.cancel.cancelled() => Err(AgentFailure::Interrupted),
         done = work => done,
     }
 }
@@ -348,10 +373,10 @@ fn own_name<'m>(label: &str, model: &'m str) -> Option<&'m str> {
 }
 
 /// Tells why a turn failed, and returns how it ended.
-async fn tell_end(ended: Result<StopReason, Trouble>, io: &TurnIo) -> Outcome {
+async fn tell_end(ended: Result<StopReason, AgentFailure>, io: &TurnIo) -> Outcome {
     let (outcome, error) = match ended {
         Ok(StopReason::EndTurn) => (Outcome::Completed, None),
-        Ok(StopReason::Cancelled) | Err(Trouble::Interrupted) => (Outcome::Interrupted, None),
+        Ok(StopReason::Cancelled) | Err(AgentFailure::Interrupted) => (Outcome::Interrupted, None),
         Ok(reason @ StopReason::MaxTurnRequests) => {
             (Outcome::MaxSteps, Some((ErrorKind::Limit, stopped(&reason))))
         }
@@ -359,7 +384,9 @@ async fn tell_end(ended: Result<StopReason, Trouble>, io: &TurnIo) -> Outcome {
         Ok(reason @ (StopReason::Refusal | StopReason::Other(_))) => {
             (Outcome::Error, Some((ErrorKind::Provider, stopped(&reason))))
         }
-        Err(Trouble::Refused(kind, why) | Trouble::Failed(kind, why)) => (Outcome::Error, Some((kind, why))),
+        Err(AgentFailure::Refused(kind, why) | AgentFailure::Failed(kind, why)) => {
+            (Outcome::Error, Some((kind, why)))
+        }
     };
     if let Some((kind, message)) = error {
         io.session.events.emit(Event::Error { command: None, kind, message, details: None }).await;

@@ -6,8 +6,8 @@ use zdx_protocol::ContextUsage;
 use zdx_protocol::compaction::Breakdown;
 use zdx_protocol::query::AgentInfo;
 
-use super::link::Link;
-use super::{Acp, label};
+use super::connection::AgentConnection;
+use super::{AcpBackend, label};
 use crate::backend::{BackendCapabilities, BackendCommand, BackendInfo, SessionModes};
 
 /// The info of an agent that has not said anything yet.
@@ -22,10 +22,11 @@ pub(super) fn unknown(agent: &str, model: Option<&str>, mode: Option<&str>) -> w
     })
 }
 
-impl Acp {
+impl AcpBackend {
     /// Publishes what the agent offers now.
-    pub(super) fn publish_offer(&self, link: &Link) {
-        let (agent, choices) = (&self.command.name, &link.choices);
+    pub(super) fn publish_offer(&self, connection: &AgentConnection) {
+        let (agent, session) = (&self.command.name, &connection.client.session);
+        let choices = &session.choices;
         let names = |models: &Setting| {
             models.values().into_iter().map(|model| model_name(agent, Some(model))).collect()
         };
@@ -36,7 +37,7 @@ impl Acp {
             info.is_starting = false;
             info.models = choices.model().map(names);
             info.modes = Some(modes);
-            info.commands = link.commands.iter().cloned().map(command).collect();
+            info.commands = session.commands.iter().flatten().cloned().map(command).collect();
         });
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use zdx_acp::PromptBlock;
 use zdx_acp::shapes::Welcome;
 use zdx_protocol::{Content, Part, Role, Transcript};
 
@@ -17,15 +18,10 @@ pub(super) fn attached(transcript: &Transcript) -> Vec<Content> {
     attached.into_iter().flat_map(|attached| &attached.parts).flat_map(Part::content).cloned().collect()
 }
 
-/// Content with the bytes of an image, where it is one that can be sent.
+/// Content with the bytes of an image, where the agent takes it.
 pub(super) struct PromptContent {
     pub content: Content,
     pub base64: Option<String>,
-}
-
-/// Whether an agent says that it takes this kind of block.
-pub(super) fn takes(welcome: &Welcome, kind: &str) -> bool {
-    welcome.capabilities["promptCapabilities"][kind] == Value::Bool(true)
 }
 
 /// `before` is what a person has done since the last one.
@@ -36,21 +32,32 @@ pub(super) fn blocks(
     welcome: &Welcome,
     root: &Path,
 ) -> Vec<Value> {
-    let words = |text: &str| json!({"type": "text", "text": text});
-    let embeds = takes(welcome, "embeddedContext");
-    let resource = |uri: String, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}});
-    let block = |attached: &PromptContent| match (&attached.content, &attached.base64) {
-        (Content::File(file), _) if embeds => {
-            resource(format!("file://{}", root.join(&file.name).display()), file.body())
+    let words = |text: &str| PromptBlock::Text(text.to_owned());
+    let resource = |label: String, uri: String, text: &str| PromptBlock::Resource {
+        uri,
+        label,
+        mime_type: "text/plain".to_owned(),
+        text: text.to_owned(),
+    };
+    let block = |PromptContent { content, base64 }: &PromptContent| match (content, base64) {
+        (Content::File(file), _) => {
+            let uri = format!("file://{}", root.join(&file.name).display());
+            resource(format!("@file:{}", file.name), uri, file.body())
         }
-        (Content::Resource(found), _) if embeds => resource(format!("@{}", found.name), found.body()),
-        (Content::Image(image), Some(base64)) => {
-            json!({"type": "image", "mimeType": image.blob.media_type, "data": base64})
+        (Content::Resource(found), _) => {
+            let label = format!("@{}", found.name);
+            resource(label.clone(), label, found.body())
         }
+        (Content::Image(image), Some(base64)) => PromptBlock::Image {
+            name: image.name.clone(),
+            mime_type: image.blob.media_type.clone(),
+            data_base64: base64.clone(),
+            uri: None,
+        },
         (content, _) => words(&content.text()),
     };
     let before = before.iter().map(|text| words(text));
-    before.chain(attached.iter().map(block)).chain([words(text)]).collect()
+    PromptBlock::prompt(before.chain(attached.iter().map(block)).chain([words(text)]).collect(), welcome)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use zdx_acp::{HostEvent, RpcError, code};
+use zdx_acp::{RpcError, code};
 
-use super::super::Reach;
+use super::super::{HostEvent, Reach};
 use super::{Place, text};
 
 async fn read(place: &Place, path: impl AsRef<Path>) -> Result<String, RpcError> {

@@ -13,13 +13,13 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
-use zdx_acp::{Host, HostEvent, RpcError};
+use zdx_acp::{Host, HostRequest, Params, RpcError, serve_request};
 use zdx_guard::PolicyContext;
 use zdx_protocol::Approval;
 use zdx_protocol::redact::Redactor;
 use zdx_tools::{Shell, ShellSettings};
 
-use super::{ClientHost, Reach};
+use super::{ClientHost, HostEvent, Reach};
 
 /// A workspace with a folder beside it that is nobody's business.
 struct Place {
@@ -54,7 +54,9 @@ impl Place {
 
     /// Nothing here may hang.
     async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        let asked = tokio::time::timeout(Duration::from_secs(60), self.host.ask(method, params));
+        let request = HostRequest { params: Params(params), number: 1, cancel: self.host.request_token() };
+        let answer = serve_request(&self.host, method, request);
+        let asked = tokio::time::timeout(Duration::from_secs(60), answer);
         asked.await.unwrap_or_else(|_| panic!("{method} hangs"))
     }
 

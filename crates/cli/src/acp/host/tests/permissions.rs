@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
-use zdx_acp::{Host, HostEvent};
+use zdx_acp::Host;
 
-use super::super::Reach;
+use super::super::{HostEvent, Reach};
 use super::Place;
 
 fn options() -> Value {
@@ -242,7 +242,7 @@ async fn the_answer_is_an_option_of_that_kind_or_none() {
     assert!(allows(&place, yes.clone()).await);
     let look = HostEvent::Permission { allowed: true, what: "read Look".into() };
     assert_eq!(place.told().last(), Some(&look));
-    place.host.cancel();
+    place.host.cancel_turn();
     assert_eq!(chosen(&place, yes, options()).await, None);
     assert_eq!(place.told(), []);
 }
@@ -254,6 +254,6 @@ async fn what_is_not_served_is_refused() {
         let refused = place.ask(method, json!({})).await.unwrap_err();
         assert_eq!(refused.code, zdx_acp::code::METHOD_NOT_FOUND);
     }
-    let offered = place.host.capabilities();
+    let offered = zdx_acp::client_capabilities();
     assert_eq!(offered, json!({"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true}));
 }

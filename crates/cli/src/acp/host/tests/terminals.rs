@@ -2,9 +2,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use zdx_acp::{Host, HostEvent, code};
+use zdx_acp::{Host, code};
 
-use super::super::Reach;
+use super::super::{HostEvent, Reach};
 use super::{Place, text};
 
 async fn create(place: &Place, params: Value) -> String {
@@ -149,7 +149,9 @@ async fn the_end_leaves_no_process() {
     until(|| pids.iter().all(|path| written(path))).await;
     let pids = pids.map(|path| text(&path));
     assert!(pids.iter().all(|pid| runs(pid)));
-    tokio::time::timeout(Duration::from_secs(60), place.host.close()).await.expect("the end comes");
+    tokio::time::timeout(Duration::from_secs(60), place.host.terminals().close())
+        .await
+        .expect("the end comes");
     assert!(!pids.iter().any(|pid| runs(pid)));
     let late = place.ask("terminal/create", json!({"command": "true"})).await;
     assert_eq!(late.unwrap_err().code, code::INTERNAL);

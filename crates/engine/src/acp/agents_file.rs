@@ -1,168 +1,86 @@
-//! Which agent is meant and how it is started: the settings file of the ACP client, and the agents of zdx's own
-//! configuration. Starts nothing.
+//! `acp.json`: the agents and MCP servers of an ACP client's settings file. Starts nothing.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_json::{Value, json};
-use zdx_engine::agents::{AgentCommand, Unusable, agent_commands};
 
-use crate::exit::{Failure, reason};
-use crate::settings::Settings;
-use crate::start;
+use super::AgentCommand;
 
-/// In zdx's folder.
-const DEFAULT_FILE: &str = "acp.json";
-const LARGEST: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
-/// What the settings come to.
+/// The contents of a settings file.
 #[derive(Debug)]
-pub struct Chosen {
-    pub agent: AgentCommand,
-    /// As `session/new` wants them, each with its transport.
-    pub servers: Vec<Server>,
-    pub warnings: Vec<String>,
+pub(super) struct AgentsFile {
+    /// In written order.
+    pub(super) agents: Vec<AgentCommand>,
+    pub(super) servers: Vec<McpServerEntry>,
 }
 
 /// An MCP server for the agent to connect to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Server {
+#[derive(Clone, Debug, PartialEq)]
+pub struct McpServerEntry {
     pub name: String,
     /// `stdio`, `http` or `sse`.
     pub transport: &'static str,
+    /// The server as `session/new` wants it.
     pub value: Value,
 }
 
-/// The agent of this name, or the first one that is listed.
-pub fn choose(settings: &Settings, file: Option<&Path>, wanted: Option<&str>) -> Result<Chosen, Failure> {
-    let mut known = Known::default();
-    match file {
-        Some(file) => known.file(file)?,
-        None => {
-            let file = settings.paths.base().join(DEFAULT_FILE);
-            if file.symlink_metadata().is_ok() {
-                known.file(&file)?;
-            }
-            known.configuration(settings)?;
-        }
-    }
-    known.pick(wanted, settings)
-}
-
-#[derive(Default)]
-struct Known {
-    agents: Vec<Result<AgentCommand, Unusable>>,
-    untrusted: Vec<String>,
-    servers: Vec<Server>,
-    warnings: Vec<String>,
-    /// Where agents were looked for.
-    named_file: Option<PathBuf>,
-}
-
-impl Known {
-    fn file(&mut self, file: &Path) -> Result<(), Failure> {
+impl AgentsFile {
+    /// Reads the file, or returns what is wrong with it, with file and line.
+    pub(super) fn read(file: &Path) -> Result<Self, String> {
         let place = file.display();
-        let text = read(file).map_err(|why| Failure::usage(format!("cannot read {place}: {why}")))?;
+        let text = read_text(file).map_err(|why| format!("cannot read {place}: {why}"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let written: Written = serde_json::from_str(text).map_err(|error| {
             let said = error.to_string();
             let said = said.split(" at line ").next().unwrap_or_default();
-            Failure::usage(format!("{place}:{}: {said}", error.line()))
+            format!("{place}:{}: {said}", error.line())
         })?;
         if written.agent_servers.0.is_empty() {
-            return Err(Failure::usage(format!("{place}: agent_servers names no agent; add one")));
+            return Err(format!("{place}: agent_servers names no agent; add one"));
         }
-        self.agents.extend(written.agent_servers.0.into_iter().map(|(name, agent)| {
-            let WrittenAgent { command, args, env } = agent;
-            Ok(AgentCommand { name, program: command.0, args, env: env.0, pinned: None })
-        }));
-        for server in written.mcp_servers {
-            self.servers.push(server.read().map_err(|why| Failure::usage(format!("{place}: {why}")))?);
-        }
-        self.named_file = Some(file.to_owned());
-        Ok(())
-    }
-
-    /// Behind those of the file; one of the same name is the file's.
-    fn configuration(&mut self, settings: &Settings) -> Result<(), Failure> {
-        let configured = start::configured(settings).map_err(as_usage)?;
-        let mut found = agent_commands(&configured, &settings.env);
-        let taken: Vec<String> = self.agents.iter().map(|agent| name(agent).to_owned()).collect();
-        found.commands.retain(|agent| !taken.iter().any(|taken| taken == name(agent)));
-        self.agents.append(&mut found.commands);
-        self.untrusted = found.untrusted;
-        self.warnings.extend(found.warnings);
-        Ok(())
-    }
-
-    fn pick(self, wanted: Option<&str>, settings: &Settings) -> Result<Chosen, Failure> {
-        let names: Vec<String> = self.agents.iter().map(|agent| name(agent).to_owned()).collect();
-        let found = match wanted {
-            Some(wanted) => self.agents.into_iter().find(|agent| name(agent) == wanted),
-            None => self.agents.into_iter().next(),
+        let command = |(name, agent): (String, WrittenAgent)| AgentCommand {
+            name,
+            program: agent.command.0,
+            args: agent.args,
+            env: agent.env.0,
+            pinned: None,
         };
-        let agent = match (found, wanted) {
-            (Some(Ok(agent)), _) => agent,
-            (Some(Err(unusable)), _) => return Err(Failure::usage(unusable.why)),
-            (None, Some(wanted)) if self.untrusted.iter().any(|name| name == wanted) => {
-                return Err(Failure::usage(format!(
-                    "the agent {wanted} is this folder's own, and nobody trusts the folder: look at it with `zdx trust`"
-                )));
-            }
-            (None, Some(wanted)) if !names.is_empty() => {
-                return Err(Failure::usage(format!(
-                    "there is no agent {wanted}; there are: {}",
-                    names.join(", ")
-                )));
-            }
-            (None, _) => {
-                let file = settings.paths.base().join(DEFAULT_FILE);
-                return Err(Failure::usage(format!(
-                    "no agent is configured; write {} with {{\"agent_servers\": {{\"NAME\": {{\"command\": \"…\"}}}}}}, \
-                     or a table [acp.agents.NAME] into zdx's configuration",
-                    file.display()
-                )));
-            }
-        };
-        Ok(Chosen { agent, servers: self.servers, warnings: self.warnings })
+        let servers = written.mcp_servers.into_iter().map(WrittenServer::read).collect::<Result<_, _>>();
+        Ok(Self {
+            agents: written.agent_servers.0.into_iter().map(command).collect(),
+            servers: servers.map_err(|why| format!("{place}: {why}"))?,
+        })
     }
 }
 
-fn name(agent: &Result<AgentCommand, Unusable>) -> &str {
-    match agent {
-        Ok(agent) => &agent.name,
-        Err(unusable) => &unusable.name,
-    }
-}
-
-/// Bad settings are bad usage, whichever file they stand in.
-pub fn as_usage(failure: Failure) -> Failure {
-    match failure.message() {
-        Some(message) => Failure::Usage(message),
-        None => failure,
-    }
-}
-
-fn read(file: &Path) -> Result<String, String> {
+fn read_text(file: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     let opened = File::open(file).and_then(|file| match file.metadata()?.is_dir() {
         true => Err(io::ErrorKind::IsADirectory.into()),
         false => Ok(file),
     });
-    let read = opened.and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    let read = opened.and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
     read.map_err(|error| reason(&error))?;
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_BYTES {
         return Err("it is larger than 1 MiB, which no settings need".to_owned());
     }
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         format!("line {} is not UTF-8", good.iter().filter(|byte| **byte == b'\n').count() + 1)
     })
+}
+
+/// The error's own words without its number.
+fn reason(error: &io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
 #[derive(Deserialize)]
@@ -211,7 +129,7 @@ struct WrittenServer {
 
 impl WrittenServer {
     /// As the protocol wants it: `args` and `env` are there, and lists, though empty.
-    fn read(self) -> Result<Server, String> {
+    fn read(self) -> Result<McpServerEntry, String> {
         let Self { name, transport, command, args, env, url, headers } = self;
         let wrong = |why: &str| Err(format!("mcp_servers: {name}: {why}"));
         let (transport, value) = match (transport.as_deref(), command, url) {
@@ -228,7 +146,7 @@ impl WrittenServer {
             (Some("sse" | "http" | "streamable-http"), _, None) => return wrong("it has no url"),
             (Some(other), _, _) => return wrong(&format!("its type {other} is none of stdio, http and sse")),
         };
-        Ok(Server { name, transport, value })
+        Ok(McpServerEntry { name, transport, value })
     }
 }
 
@@ -300,28 +218,24 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
 mod tests {
     use super::*;
 
-    fn known(text: &str) -> Result<Known, String> {
+    fn read(text: &str) -> Result<AgentsFile, String> {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("s.json");
         std::fs::write(&file, text).unwrap();
-        let mut known = Known::default();
-        match known.file(&file) {
-            Ok(()) => Ok(known),
-            Err(failure) => Err(failure.message().unwrap().replace(dir.path().to_str().unwrap(), "")),
-        }
+        AgentsFile::read(&file).map_err(|why| why.replace(dir.path().to_str().unwrap(), ""))
     }
 
     #[test]
     fn agents_stay_in_written_order_and_servers_have_all_their_lists() {
-        let known = known(
+        let file = read(
             r#"{"agent_servers": {"z": {"command": "zz", "args": ["a"], "env": {"K": "v"}}, "a": {"command": "aa"}},
                 "mcp_servers": [{"name": "s", "command": "srv", "env": {"C": "1"}}, {"name": "bare", "command": "b"},
                     {"name": "h", "type": "http", "url": "http://x", "headers": [{"name": "A", "value": "b"}]}]}"#,
         )
         .unwrap();
-        let names: Vec<&str> = known.agents.iter().map(name).collect();
+        let names: Vec<&str> = file.agents.iter().map(|agent| agent.name.as_str()).collect();
         assert_eq!(names, ["z", "a"]);
-        let values: Vec<&Value> = known.servers.iter().map(|server| &server.value).collect();
+        let values: Vec<&Value> = file.servers.iter().map(|server| &server.value).collect();
         assert_eq!(
             values,
             [
@@ -351,7 +265,7 @@ mod tests {
                 "mcp_servers: s: it has neither",
             ),
         ] {
-            let error = known(text).err().unwrap_or_else(|| panic!("{text} is fine"));
+            let error = read(text).err().unwrap_or_else(|| panic!("{text} is fine"));
             assert!(error.contains(said), "{text}: {error}");
         }
     }

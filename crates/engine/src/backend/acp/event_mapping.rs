@@ -1,5 +1,5 @@
-//! What another agent tells of its turn, as our events: what it says and thinks, the calls it makes with tools of its own, its
-//! plan. Keeps no more of it than is needed to tell the rest.
+//! Maps the updates of an agent's turn to our events: messages, thoughts, calls with tools of its own, the plan. Keeps no more
+//! of them than is needed to map the rest.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -16,6 +16,7 @@ use zdx_protocol::{
 use super::change::{self, Change, Ledger};
 use super::offer;
 use super::output::{cut, failure, output, texts};
+use super::turn_host::RequestOutcome;
 use crate::acp::Proposal;
 use crate::call::{TurnIo, approve};
 
@@ -24,7 +25,7 @@ const LONGEST: usize = 1 << 20;
 const MOST_TODOS: usize = 200;
 const ORIGIN: CallOrigin = CallOrigin::Remote;
 
-pub(super) struct Teller {
+pub(super) struct EventMapper {
     io: TurnIo,
     pub(super) turn: u32,
     agent: String,
@@ -35,9 +36,9 @@ pub(super) struct Teller {
     /// The last message.
     said: String,
     calls: Calls,
-    told: HashMap<String, Told>,
+    told: HashMap<String, MappedCall>,
     used: Option<ContextUsage>,
-    pub(super) denied: u32,
+    denied: u32,
     /// Calls of its own that it may not make.
     refused: HashSet<String>,
     pub(super) ledger: Ledger,
@@ -46,7 +47,7 @@ pub(super) struct Teller {
 }
 
 /// How far a call has been told.
-struct Told {
+struct MappedCall {
     name: String,
     began: Instant,
     /// A command that is proven to only read.
@@ -57,7 +58,7 @@ struct Told {
     shown: String,
 }
 
-impl Teller {
+impl EventMapper {
     pub(super) fn new(io: TurnIo, turn: u32, agent: &str) -> Self {
         Self {
             io,
@@ -175,7 +176,7 @@ impl Teller {
         self.pause().await;
         if !self.told.contains_key(&call.id) {
             let (name, input) = name(&whole);
-            let told = Told {
+            let told = MappedCall {
                 name: name.clone(),
                 began: Instant::now(),
                 only_reads: self.only_reads(&whole).await,
@@ -214,15 +215,18 @@ impl Teller {
         }
     }
 
-    /// A question about one of its calls was answered. The time that took is nobody's.
-    pub(super) fn answered(&mut self, call: String, denied: bool, word: Option<String>) {
+    /// Takes the outcome of a request of the agent. The time that a question about a call took is not the call's.
+    pub(super) fn answered(&mut self, outcome: RequestOutcome) {
+        let RequestOutcome { denied, call, word } = outcome;
+        self.denied += u32::from(denied);
+        self.words.extend(word);
+        let Some(call) = call else { return };
         if let Some(told) = self.told.get_mut(&call) {
             told.began = Instant::now();
         }
         if denied {
             self.refused.insert(call);
         }
-        self.words.extend(word);
     }
 
     pub(super) fn take_words(&mut self) -> Vec<String> {

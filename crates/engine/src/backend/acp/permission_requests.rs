@@ -1,106 +1,34 @@
-//! What another agent asks of its client: permissions are questions to the person, files are read and written here, under our
-//! rules. What is not served is refused as unknown.
+//! `session/request_permission` of an agent: a question to the person, where our rules do not decide it.
 
-use std::sync::Arc;
-
-use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
+use serde_json::Value;
 use zdx_acp::shapes::{Answer, PermissionOption, outcome, pick};
-use zdx_acp::{Asked, Id, Params, RpcError, code};
 use zdx_protocol::display::titles;
 use zdx_protocol::facts::{READ, WRITE};
-use zdx_protocol::{
-    Action, Arguments, Decision, NoticeLevel, Origin, Preview, Target, ToolCall, ToolCode, ToolError,
-    ToolOutput,
-};
+use zdx_protocol::{Action, Decision, NoticeLevel, Origin, Preview, Target};
 
 use super::change::{self, Ledger};
+use super::event_mapping;
 use super::output::cut;
-use super::terminals::Terminals;
-use super::told;
-use crate::acp::{Lines, Proposal, RawShape, file_fault, short, text_of, unknown_keys};
+use super::turn_host::RequestOutcome;
+use crate::acp::{Proposal, RawShape, short, unknown_keys};
 use crate::call::TurnIo;
-use crate::call::approve::{Gate, Permission, Proposed, denied, gate, strictest};
+use crate::call::approve::{Permission, denied, strictest};
 
-/// Which request of which turn it is.
-#[derive(Clone, Copy)]
-pub(super) struct Seat {
-    pub(super) turn: u32,
-    pub(super) number: u64,
+/// Returns the answer, and its outcome for the turn.
+pub(super) async fn answer(
+    turn: u32,
+    params: &Value,
+    io: &TurnIo,
+    ledger: &Ledger,
+) -> (Value, RequestOutcome) {
+    let (answer, denied, word) = decide(turn, params, io, ledger).await;
+    let call = params["toolCall"]["toolCallId"].as_str().map(str::to_owned);
+    (answer, RequestOutcome { denied, call, word })
 }
 
-impl Seat {
-    /// What a call that is run here is told under.
-    fn id(self) -> String {
-        format!("acp-{}-{}", self.turn, self.number)
-    }
-}
-
-/// What the requests of a turn share.
-#[derive(Clone)]
-pub(super) struct Room {
-    pub(super) terminals: Terminals,
-    /// Ends with the turn.
-    pub(super) over: CancellationToken,
-    ledger: Ledger,
-}
-
-impl Room {
-    pub(super) fn new(over: CancellationToken, ledger: Ledger) -> Self {
-        Self { terminals: Terminals::default(), over, ledger }
-    }
-}
-
-/// What became of a request.
-pub(super) struct Answered {
-    pub(super) request: Id,
-    pub(super) denied: bool,
-    /// The agent's own call that was asked about.
-    pub(super) call: Option<String>,
-    /// What the person said with a no, and the agent was not told.
-    pub(super) word: Option<String>,
-}
-
-/// What the agent is answered.
-struct Said {
-    answer: Result<Value, RpcError>,
-    denied: bool,
-    word: Option<String>,
-}
-
-impl From<Result<Value, RpcError>> for Said {
-    fn from(answer: Result<Value, RpcError>) -> Self {
-        let denied = matches!(&answer, Err(error) if error.code == code::INVALID_REQUEST);
-        Self { answer, denied, word: None }
-    }
-}
-
-pub(super) async fn answer(mut asked: Asked, seat: Seat, io: TurnIo, room: Room) -> Answered {
-    let (request, params) = (asked.id.clone(), Params(asked.params.take()));
-    let terminals = &room.terminals;
-    let said = match asked.method.as_str() {
-        "session/request_permission" => permission(seat, &params.0, &io, &room.ledger).await,
-        "fs/read_text_file" => read(seat.id(), &params, &io).await.into(),
-        "fs/write_text_file" => write(seat.id(), &params, &io, &room.ledger).await.into(),
-        "terminal/create" => terminals.create(seat.id(), &params, &io, &room.over).await.into(),
-        "terminal/output" => not_a_no(terminals.output(&params)),
-        "terminal/wait_for_exit" => not_a_no(terminals.wait(&params, &io).await),
-        "terminal/kill" => not_a_no(terminals.kill(&params).await),
-        "terminal/release" => not_a_no(terminals.release(&params).await),
-        unknown => not_a_no(Err(RpcError::method_not_found(unknown))),
-    };
-    asked.answer(said.answer).await;
-    let call = params.0["toolCall"]["toolCallId"].as_str().map(str::to_owned);
-    Answered { request, denied: said.denied, call, word: said.word }
-}
-
-fn not_a_no(answer: Result<Value, RpcError>) -> Said {
-    Said { answer, denied: false, word: None }
-}
-
-async fn permission(seat: Seat, params: &Value, io: &TurnIo, ledger: &Ledger) -> Said {
+async fn decide(turn: u32, params: &Value, io: &TurnIo, ledger: &Ledger) -> (Value, bool, Option<String>) {
     let options = PermissionOption::of(params);
-    let no = |word| Said { answer: Ok(outcome(pick(&options, Answer::Reject))), denied: true, word };
+    let no = |word| (outcome(pick(&options, Answer::Reject)), true, word);
     let call = &params["toolCall"];
     let title = short(call["title"].as_str().or(call["kind"].as_str()).unwrap_or("something"));
     let title = titles::own_words(&title, Some(io.session.root()));
@@ -124,24 +52,24 @@ async fn permission(seat: Seat, params: &Value, io: &TurnIo, ledger: &Ledger) ->
     let Some(action) = strictest(io, actions).await else { return no(None) };
     let preview = match &action {
         Action::Command { command, .. } => Preview::Command { command: command.clone() },
-        _ => match told::question(call, &changes) {
+        _ => match event_mapping::question(call, &changes) {
             Preview::None => input_preview(call),
             shown => shown,
         },
     };
     let permission = Permission {
-        id: told::id(seat.turn, call["toolCallId"].as_str().unwrap_or_default()),
-        tool: told::name(call).0,
+        id: event_mapping::id(turn, call["toolCallId"].as_str().unwrap_or_default()),
+        tool: event_mapping::name(call).0,
         proven: is_proven(call, &action, io),
         action,
         preview,
         reason: reason(call, &title),
     };
     match io.ask(permission).await {
-        None => not_a_no(Ok(outcome(None))),
+        None => (outcome(None), false, None),
         Some(Decision::AllowOnce | Decision::AllowAlways { .. }) => {
             ledger.allow(&changes);
-            not_a_no(Ok(outcome(Some(once))))
+            (outcome(Some(once)), false, None)
         }
         Some(Decision::Deny { word }) => no(word),
     }
@@ -250,61 +178,10 @@ fn action(reading: Proposal, io: &TurnIo) -> Option<Action> {
     }
 }
 
-async fn read(id: String, params: &Params, io: &TurnIo) -> Result<Value, RpcError> {
-    let named = params.text("path")?;
-    let lines = Lines::of(params.count_if_any("line")?, params.count_if_any("limit")?);
-    let workspace = Arc::clone(io.session.workspace());
-    let target =
-        workspace.resolve(named).map_err(|error| file_fault(named, &error.code(), error.to_string()))?;
-    let action = Action::Read { tool: READ.permission.key.to_owned(), targets: vec![target.clone()] };
-    let call = call(id, READ.name, json!({"path": named}));
-    match gate(io, &call, Proposed { action: &action, preview: &Preview::None, doomed: None }).await {
-        Gate::Run { .. } => {}
-        Gate::Denied(error) | Gate::Rejected(error) | Gate::Failed(error) => return Err(refused(&error)),
-        Gate::Interrupted => return Err(RpcError::new(code::CANCELLED, "the turn was cancelled")),
-    }
-    // A file system may hang.
-    let read = tokio::task::spawn_blocking(move || text_of(&workspace, &target, lines)).await;
-    let content = read.map_err(|_| RpcError::new(code::INTERNAL, "the file could not be read"))??;
-    Ok(json!({"content": content}))
-}
-
-/// By our own tool: judged, asked about with what will be different, kept to be taken back.
-async fn write(id: String, params: &Params, io: &TurnIo, ledger: &Ledger) -> Result<Value, RpcError> {
-    let (path, content) = (params.text("path")?, params.text("content")?);
-    let mut io = io.clone();
-    let target = io.session.workspace().resolve(path).ok().map(|target| target.path);
-    if target.as_ref().is_some_and(|target| ledger.take(target, content)) {
-        io.session.policy = io.session.policy.answered();
-    }
-    let input = json!({"path": path, "content": content});
-    match io.call(call(id, WRITE.name, input)).await {
-        ToolOutput::Ok(_) => {
-            target.into_iter().for_each(|target| ledger.wrote(target, content));
-            Ok(json!({}))
-        }
-        ToolOutput::Err(error) => Err(refused(&error)),
-    }
-}
-
-pub(super) fn call(id: String, name: &str, input: Value) -> ToolCall {
-    let input = match input {
-        Value::Object(input) => input,
-        _ => Map::new(),
-    };
-    ToolCall { id, name: name.to_owned(), arguments: Arguments::Object(input), signature: None }
-}
-
-pub(super) fn refused(error: &ToolError) -> RpcError {
-    if matches!(error.code, ToolCode::Interrupted | ToolCode::NotRun) {
-        return RpcError::new(code::CANCELLED, "the turn was cancelled");
-    }
-    RpcError::new(code::INVALID_REQUEST, format!("not allowed: {}", error.message))
-        .with(json!({"code": error.code}))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
