@@ -21,6 +21,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 mod ability;
+mod emulator;
 mod fakes;
 mod reply;
 mod run;
@@ -28,6 +29,7 @@ mod scenario;
 mod server;
 
 pub use ability::{Ability, AbilityTest, access_list, run_ability_tests};
+pub use emulator::TerminalEmulator;
 pub use fakes::{acp_fake, mcp_fake};
 pub use reply::{AnthropicReply, ChatReply, Framing, Reply, Step, quirks, sse};
 pub use run::{Output, Pty, Run, Running, Signal, Zdx};

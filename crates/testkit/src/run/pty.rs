@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Signal, kill_process};
-use vt100::{Parser, Screen};
+use vt100::Screen;
 
 use super::ending::{pid, wait_for_end};
+use crate::TerminalEmulator;
 
 /// How long the terminal of a process that ended is listened to.
 const AFTER_EXIT: Duration = Duration::from_secs(2);
@@ -54,8 +55,8 @@ impl vt100::Callbacks for Answers {
                 format!("\x1b[8;{rows};{cols}t")
             }
             (None, 'n', Some(6)) => {
-                let (row, col) = screen.cursor_position();
-                format!("\x1b[{};{}R", row + 1, col + 1)
+                let ((row, col), (_, cols)) = (screen.cursor_position(), screen.size());
+                format!("\x1b[{};{}R", row + 1, (col + 1).min(cols.get()))
             }
             (None, 'n', Some(5)) => "\x1b[0n".to_owned(),
             (None, 'c', _) => "\x1b[?62;22c".to_owned(),
@@ -73,7 +74,7 @@ impl vt100::Callbacks for Answers {
 }
 
 struct Terminal {
-    parser: Parser<Answers>,
+    parser: TerminalEmulator<Answers>,
     raw: Vec<u8>,
     /// What stood on the screen when something was typed and since then, frame by frame.
     frames: VecDeque<String>,
@@ -136,12 +137,8 @@ impl Pty {
         // The terminal ends when the child's side is closed everywhere, here too.
         drop(pair.slave);
         let keyboard: Keyboard = Arc::new(Mutex::new(pair.master.take_writer().expect("one writer")));
-        let parser = Parser::new_with_callbacks(
-            nonzero(rows),
-            nonzero(cols),
-            SCROLLBACK,
-            Answers { keyboard: Arc::clone(&keyboard), tells_size },
-        );
+        let answers = Answers { keyboard: Arc::clone(&keyboard), tells_size };
+        let parser = TerminalEmulator::with_callbacks(rows, cols, SCROLLBACK, answers);
         let terminal =
             Terminal { parser, raw: Vec::new(), frames: VecDeque::new(), open: true, stuck: false };
         let shared = Shared(Arc::new((Mutex::new(terminal), Condvar::new())));
@@ -263,7 +260,7 @@ impl Pty {
     }
 
     pub fn resize(&self, rows: u16, cols: u16) {
-        self.shared.lock().parser.set_size(nonzero(rows), nonzero(cols));
+        self.shared.lock().parser.set_size(rows, cols);
         self.master.resize(size(rows, cols)).expect("resizing the terminal");
     }
 
@@ -332,8 +329,4 @@ fn lines_with_scrollback(screen: &Screen) -> Vec<String> {
     screen.set_scrollback(0);
     lines.extend(screen.rows(0, columns.get()).take(usize::from(rows.get())));
     lines.iter().map(|line| line.trim_end().to_owned()).collect()
-}
-
-fn nonzero(count: u16) -> std::num::NonZeroU16 {
-    std::num::NonZeroU16::new(count).expect("a terminal has rows and columns")
 }
