@@ -2,7 +2,7 @@
 
 use ratatui_core::buffer::Cell;
 use ratatui_core::style::{Color, Modifier, Style};
-use ratatui_core::text::Line;
+use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -53,6 +53,12 @@ impl Row {
         let seen = row.cells.iter().rposition(|cell| !is_blank(cell)).map_or(0, |last| last + 1);
         row.cells.truncate(seen);
         row
+    }
+
+    /// Returns all from this column on.
+    pub(super) fn line_from(&self, column: usize) -> Line<'static> {
+        let cells = self.cells.iter().skip(column).filter(|cell| !cell.symbol().is_empty());
+        cells.map(|cell| Span::styled(cell.symbol().to_owned(), cell.style())).collect()
     }
 
     /// Of the character that begins here.
@@ -120,7 +126,7 @@ impl RowShape {
     }
 
     /// At which columns a narrower terminal breaks it.
-    fn breaks(&self, columns: usize, reflow: Reflow) -> Vec<usize> {
+    pub(super) fn breaks(&self, columns: usize, reflow: Reflow) -> Vec<usize> {
         let content: usize = self.widths.iter().map(|width| usize::from(*width)).sum();
         let blanks = match reflow {
             Reflow::Cut => return Vec::new(),

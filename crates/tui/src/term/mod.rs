@@ -7,6 +7,7 @@ mod clipboard;
 mod cover;
 mod decode;
 mod input;
+mod mend;
 mod modes;
 mod out;
 mod outlet;

@@ -60,8 +60,15 @@ pub(super) struct Modes {
 impl Modes {
     /// The terminal as it is; nothing is changed yet.
     pub(super) fn find(tmux: bool) -> io::Result<Arc<Self>> {
-        let tty = open(OFlags::empty())?;
-        let outlet = Outlet::new(open(OFlags::NONBLOCK)?);
+        let modes = Self::on(open(OFlags::empty())?, open(OFlags::NONBLOCK)?, tmux)?;
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&modes));
+        HOOK.call_once(hook);
+        Ok(modes)
+    }
+
+    /// A panic does not give this one back. `outlet` is the same terminal, opened so that writing never waits.
+    pub(super) fn on(tty: File, outlet: File, tmux: bool) -> io::Result<Arc<Self>> {
+        let outlet = Outlet::new(outlet);
         let before = tcgetattr(&tty)?;
         let off = || AtomicBool::new(false);
         let (below, asked) = (AtomicU16::new(0), AtomicU16::new(0));
@@ -84,7 +91,7 @@ impl Modes {
     }
 
     /// Raw at once; returns what is to be written with the first frame.
-    pub(super) fn take(self: &Arc<Self>) -> io::Result<String> {
+    pub(super) fn take(&self) -> io::Result<String> {
         let mut raw = self.before.clone();
         raw.make_raw();
         // Nobody waits in a read: in a panic two may have seen the same byte come.
@@ -92,8 +99,6 @@ impl Modes {
         tcsetattr(&self.tty, OptionalActions::Now, &raw)?;
         self.taken.store(true, SeqCst);
         self.asked.store(0, SeqCst);
-        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(self));
-        HOOK.call_once(hook);
         let kitty = if self.kitty.load(SeqCst) { KITTY_KEYS_ON } else { "" };
         let tmux = if self.tmux { TMUX_KEYS_ON } else { "" };
         // What was typed before we took it was echoed, and stands where the first row goes.

@@ -43,6 +43,8 @@ pub(super) struct Painter {
     visible: bool,
     /// Rows of history so far: what counts how far the region moved.
     printed: u64,
+    /// The terminal was left to wrap the history of the last frame.
+    wraps: bool,
 }
 
 /// Rows that only moved up: those from `top` to `bottom` are the ones that stood `by` rows further down.
@@ -76,6 +78,7 @@ impl Painter {
             caret: (0, 0),
             visible: true,
             printed: 0,
+            wraps: false,
         }
     }
 
@@ -88,13 +91,9 @@ impl Painter {
     ) -> Vec<u8> {
         let wanted = self.wanted(history, live, cursor);
         let total = wanted.history.len() + wanted.live.len();
-        let (mut bytes, live) = if total > usize::from(self.rows)
-            || wanted.history.iter().any(|row| row.cells.len() > usize::from(self.columns))
-        {
-            self.poured(&wanted)
-        } else {
-            self.fitted(&wanted)
-        };
+        self.wraps = total > usize::from(self.rows)
+            || wanted.history.iter().any(|row| row.cells.len() > usize::from(self.columns));
+        let (mut bytes, live) = if self.wraps { self.poured(&wanted) } else { self.fitted(&wanted) };
         self.live = live;
         self.caret = wanted.caret;
         self.printed += wanted.history.len() as u64;
@@ -166,7 +165,8 @@ impl Painter {
         let grown = (history + after).saturating_sub(before).min(history);
         let mut ways = vec![0];
         if self.insert_lines {
-            ways.extend([grown, history].into_iter().filter(|way| *way > 0 && way + before <= rows));
+            // A window that got lower a moment ago must have room for all of them, or rows of the region leave it at the top.
+            ways.extend([grown, history].into_iter().filter(|way| *way > 0 && way + before <= rows / 2));
             ways.dedup();
         }
         let mut painted: Vec<_> =
@@ -203,11 +203,10 @@ impl Painter {
         let total = wanted.history.len() + wanted.live.len();
         let grown = total.saturating_sub(inserted + before);
         let mut out = self.out();
-        if inserted + grown > 0 {
-            out.go(before - 1, 0);
-            out.down(inserted + grown);
-        }
+        // Other rows that come at the bottom come when they are written: what leaves the screen then is history already.
         if inserted > 0 {
+            out.go(before - 1, 0);
+            out.down(inserted);
             out.go(0, 0);
             out.code(&format!("\x1b[{inserted}L"));
         }
@@ -225,8 +224,10 @@ impl Painter {
         let rows = wanted.history.iter().chain(&wanted.live);
         for (at, row) in rows.enumerate() {
             let (is_history, shown) = (at < wanted.history.len(), &mut shown[at]);
-            // Only a row that is cleared from its beginning is rid of them, and this one is printed for good.
-            shown.foreign |= self.keeps_blanks && is_history && shown.written > row.cells.len();
+            // Only a row that is cleared from its beginning is rid of them, and this one is printed for good. A window that got
+            // lower a moment ago may have lost the rows below the caret.
+            let has_blanks = self.keeps_blanks && shown.written > row.cells.len();
+            shown.foreign |= is_history && (has_blanks || at > inserted + self.caret.0);
             write(&mut out, at, shown, row);
         }
         for (at, left) in shown.iter_mut().enumerate().skip(total) {
@@ -240,20 +241,14 @@ impl Painter {
     fn poured(&self, wanted: &Wanted) -> (Vec<u8>, Vec<Shown>) {
         let mut out = self.out();
         out.go(0, 0);
-        if wanted.history.iter().any(|row| row.cells.len() > usize::from(self.columns)) {
-            // The terminal breaks it, and goes on in a row that must be empty.
-            out.code(&self.gone());
-        }
+        // A terminal that breaks a row, being narrower than is known, goes on in a row that must be empty.
+        out.code(&self.gone());
         let rows = wanted.history.iter().chain(&wanted.live);
         let mut shown = Vec::new();
         for (at, row) in rows.enumerate() {
             if at > 0 {
                 out.down(1);
                 out.go(at, 0);
-            }
-            // What scrolled in is blank.
-            if at < self.live.len() + usize::from(self.rows) {
-                out.erase_rest();
             }
             if at == wanted.history.len() {
                 // History may be broken by the terminal, the live region never.
@@ -263,10 +258,6 @@ impl Painter {
             if at >= wanted.history.len() {
                 shown.push(Shown { row: Arc::clone(row), written: row.cells.len(), foreign: false });
             }
-        }
-        for at in wanted.history.len() + wanted.live.len()..self.live.len() {
-            out.go(at, 0);
-            out.erase_rest();
         }
         (self.finished(out, wanted, false), shown)
     }
@@ -303,6 +294,10 @@ impl Painter {
         self.live = vec![Shown { foreign: true, ..Shown::default() }];
         self.caret = (0, 0);
         self.visible = true;
+    }
+
+    pub(super) fn wrapped_history(&self) -> bool {
+        self.wraps
     }
 
     pub(super) fn rows_above_caret(&self) -> usize {

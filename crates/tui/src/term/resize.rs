@@ -4,6 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use super::Screen;
+use super::mend::{CaretNow, Mended};
 use super::settle::{Phase, rows_above};
 
 const WHERE: &str = "\x1b[6n";
@@ -47,7 +48,7 @@ impl Screen {
             return Ok(());
         }
         match self.phase {
-            Phase::Unquiet(until) if now >= until && self.capabilities.answers => self.ask_where(now),
+            Phase::Unquiet(until) if now >= until && self.capabilities.answers => self.ask_where(now, &[]),
             Phase::Unquiet(until) | Phase::Asked(until) if now >= until => self.repaint(None),
             Phase::Steady if self.waiting && !self.is_behind(now) => {
                 // What waited was made for the size that was.
@@ -61,16 +62,18 @@ impl Screen {
         }
     }
 
-    fn ask_where(&mut self, now: Instant) -> io::Result<()> {
+    /// Asks where the caret is, and writes this behind the question.
+    fn ask_where(&mut self, now: Instant, behind: &[u8]) -> io::Result<()> {
         self.phase = Phase::asked(now, self.sizes.are_told());
         self.asking += 1;
         self.modes.asked();
-        self.write(WHERE.as_bytes())
+        self.write(&[WHERE.as_bytes(), behind].concat())
     }
 
     /// The answer to that. Nobody asked: it is of no interest.
     pub(super) fn stands_at(&mut self, row: u16, column: u16) -> io::Result<()> {
         self.asking = self.asking.saturating_sub(1);
+        self.print_mended(Some(usize::from(row).saturating_sub(1)));
         match self.phase {
             Phase::Asked(_) if !self.is_covered() && self.asking == 0 => self.repaint(Some((row, column))),
             Phase::Asked(_) | Phase::Unquiet(_) | Phase::Steady => Ok(()),
@@ -87,18 +90,18 @@ impl Screen {
 
     /// How large the terminal was when it came to a frame.
     pub(super) fn was_so_large(&mut self, first: u16, second: u16) -> io::Result<()> {
-        let wrong = self.sizes.told(first, second, self.size(), Instant::now());
-        if wrong.is_empty() {
+        let follows = !self.wrong.is_empty();
+        let Some(wrong) = self.sizes.told(first, second, self.size(), follows, Instant::now()) else {
             return self.has_come();
-        }
-        self.wrong.extend(wrong);
+        };
+        self.wrong.push(wrong);
         self.told_columns = self.sizes.columns(first, second);
         if self.is_covered() {
             self.resized_behind_page = true;
             return Ok(());
         }
         // At once: before it changes again.
-        self.ask_where(Instant::now())
+        self.ask_where(Instant::now(), &[])
     }
 
     /// Takes the region from where the terminal put it, and draws all that was kept.
@@ -106,10 +109,22 @@ impl Screen {
         let (columns, rows) = self.size();
         // The terminal may know before the kernel does.
         let columns = self.told_columns.take().unwrap_or(columns).max(1);
+        self.print_mended(None);
         let above = if self.wrong.is_empty() {
             rows_above(&self.painter.shape(), columns, self.capabilities.reflow, cursor)
         } else {
-            self.mend(columns, cursor)
+            let mended = self.mend(columns, cursor);
+            let above = mended.above;
+            self.mended = Some(mended);
+            if cursor.is_some() {
+                // The window may get lower before this comes, and what leaves it at the top stays: what is to be printed again
+                // is known when it is known from which row on all was taken away.
+                let erase = self.painter.erase(above);
+                self.asking = 0;
+                return self.ask_where(Instant::now(), &erase);
+            }
+            self.print_mended(None);
+            above
         };
         (self.painter.columns, self.painter.rows) = (columns, rows.max(1));
         let erase = self.painter.erase(above);
@@ -120,21 +135,24 @@ impl Screen {
         self.paint()
     }
 
-    /// Frames met a terminal that had just broken the region's rows anew, and went to wrong ones. All from the region before
-    /// them on is taken away, and what they had to say about history is said again; but not what left the screen since,
-    /// for that stays.
-    fn mend(&mut self, columns: u16, cursor: Option<(u16, u16)>) -> usize {
-        let wrong = std::mem::take(&mut self.wrong);
-        let Some(first) = wrong.first() else { return self.painter.rows_above_caret() };
-        let (above, _) = first.before.above_caret(usize::from(columns), self.capabilities.reflow);
-        let moved = self.painter.caret_ever().saturating_sub(first.caret_ever);
-        let above = above + usize::try_from(moved).unwrap_or(usize::MAX);
-        let history: Vec<_> = wrong.into_iter().flat_map(|sent| sent.history).collect();
-        let caret = self.painter.rows_above_caret();
-        let reached = cursor.map_or(caret, |(row, _)| usize::from(row).saturating_sub(1)).min(above);
-        let gone =
-            if reached < above { history.len().saturating_sub(reached.saturating_sub(caret)) } else { 0 };
-        self.held.splice(0..0, history.into_iter().skip(gone));
-        reached
+    /// Returns the frames that went to wrong rows, as far as they can be taken away.
+    fn mend(&mut self, columns: u16, cursor: Option<(u16, u16)>) -> Mended {
+        let mut wrong = std::mem::take(&mut self.wrong);
+        wrong.extend(self.sizes.take_untold(columns));
+        let caret = CaretNow {
+            columns,
+            reflow: self.capabilities.reflow,
+            ever: self.painter.caret_ever(),
+            above: self.painter.rows_above_caret(),
+            row: cursor.map(|(row, _)| usize::from(row).saturating_sub(1)),
+        };
+        Mended::new(wrong, &caret)
+    }
+
+    /// `row` is where the caret was when they were taken away, counted from 0.
+    pub(super) fn print_mended(&mut self, row: Option<usize>) {
+        if let Some(mended) = self.mended.take() {
+            self.held.splice(0..0, mended.into_history(row));
+        }
     }
 }

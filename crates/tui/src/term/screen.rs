@@ -13,10 +13,11 @@ use super::capabilities::Reflow;
 use super::clipboard::{self, Copied};
 use super::cover::Recent;
 use super::input::Input;
+use super::mend::{Mended, Misplaced, Sent};
 use super::modes::Modes;
 use super::page::Page;
 use super::painter::Painter;
-use super::settle::{Phase, Question, Sent, Sizes};
+use super::settle::{Phase, Question, Sizes};
 use super::{Capabilities, Environment, Report, stop};
 
 /// Mode 2026, background, kitty keys, name, size; and at last what everybody answers.
@@ -48,7 +49,9 @@ pub(crate) struct Screen {
     pub(super) phase: Phase,
     pub(super) sizes: Sizes,
     /// Frames that met another size than they were made for.
-    pub(super) wrong: Vec<Sent>,
+    pub(super) wrong: Vec<Misplaced>,
+    /// They were taken away, and where from is not answered yet.
+    pub(super) mended: Option<Mended>,
     /// How wide the terminal said it is, until the kernel says so too.
     pub(super) told_columns: Option<u16>,
     /// Questions for the cursor that are not answered yet; the last answer counts.
@@ -78,7 +81,10 @@ impl Screen {
     /// Takes the terminal: raw, pastes marked, focus told. Nothing is written before the first frame.
     pub(crate) fn open(env: &Environment) -> io::Result<Self> {
         let capabilities = Capabilities::new(env);
-        let modes = Modes::find(capabilities.tmux)?;
+        Self::on(Modes::find(capabilities.tmux)?, capabilities)
+    }
+
+    pub(super) fn on(modes: Arc<Modes>, capabilities: Capabilities) -> io::Result<Self> {
         let first = modes.take()?.into_bytes();
         let (columns, rows) = size(modes.tty());
         let mut painter = Painter::new(columns, rows, capabilities.depth, capabilities.insert_lines);
@@ -91,6 +97,7 @@ impl Screen {
             phase: Phase::Steady,
             sizes: Sizes::default(),
             wrong: Vec::new(),
+            mended: None,
             told_columns: None,
             asking: 0,
             waiting: false,
@@ -205,11 +212,9 @@ impl Screen {
             // First: a long frame may be read in pieces, and its beginning is what moves.
             self.first.splice(0..0, Question::Size.code().bytes());
             self.modes.asked();
-            self.sizes.asked(
-                Question::Size,
-                Instant::now(),
-                Some(Sent { columns, before, caret_ever, history }),
-            );
+            let wraps = self.painter.wrapped_history();
+            let sent = Sent { columns, before, caret_ever, history, wraps };
+            self.sizes.asked(Question::Size, Instant::now(), Some(sent));
         }
         self.modes.set_below(self.painter.rows_to_leave());
         bytes
@@ -332,6 +337,7 @@ impl Screen {
         self.phase = Phase::Steady;
         self.sizes.give_up();
         self.wrong.clear();
+        self.print_mended(None);
         self.asking = 0;
         Ok(())
     }

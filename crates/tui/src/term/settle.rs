@@ -2,17 +2,17 @@
 //! up to a quarter of a second late. So nothing is drawn until it has been quiet; then the live region is where its shape says,
 //! checked by asking for the cursor, and is drawn anew below a history that nobody touched.
 //! A frame that was under way at that very moment went to the wrong rows: frames that move history begin with a question
-//! for the size, and the answer tells which of them that happened to. The same question behind what is long tells how far a slow
+//! for the size, and the answer tells which of them that happened to ([`super::mend`]). A lower terminal does them no harm while
+//! it has half the rows that were known: see the painter. The same question behind what is long tells how far a slow
 //! line has come: no more is sent than it can show, and keys are heard meanwhile. Who does not tell his size is asked who he is,
 //! which everybody answers.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use ratatui_core::text::Line;
-
 use super::capabilities::Reflow;
 use super::cells::Shape;
+use super::mend::{Misplaced, Sent};
 
 const QUIET: Duration = Duration::from_millis(100);
 /// tmux passes changes on every 250 ms.
@@ -63,16 +63,6 @@ impl Phase {
             Self::Unquiet(until) | Self::Asked(until) => Some(until),
         }
     }
-}
-
-/// A frame that moved history, until it is known which size the terminal had when it came.
-pub(super) struct Sent {
-    /// How wide the terminal was that it was made for.
-    pub(super) columns: u16,
-    /// What was on the screen before it.
-    pub(super) before: Shape,
-    pub(super) caret_ever: u64,
-    pub(super) history: Vec<Line<'static>>,
 }
 
 /// What a terminal is asked.
@@ -187,20 +177,28 @@ impl Sizes {
         self.slow
     }
 
-    /// Frames that went wrong, oldest first; none if all is well. `size` is what the kernel has.
-    pub(super) fn told(&mut self, first: u16, second: u16, size: (u16, u16), now: Instant) -> Vec<Sent> {
+    /// The frame this size is about, if it went to wrong rows: the terminal had become narrower before it came.
+    /// `size` is what the kernel has; `follows` says that a frame before it went wrong already.
+    pub(super) fn told(
+        &mut self,
+        first: u16,
+        second: u16,
+        size: (u16, u16),
+        follows: bool,
+        now: Instant,
+    ) -> Option<Misplaced> {
         self.columns_first.get_or_insert((first, second) == size && size.0 != size.1);
         let asked = self.answers(Question::Size, now);
-        let columns = self.columns(first, second).unwrap_or(u16::MAX);
+        let sent = if asked { self.open.pop_front()?.about? } else { return None };
+        let columns = self.columns(first, second)?;
         // In a wider one all rows are where they were.
-        let answered = if asked { self.open.pop_front() } else { None };
-        match answered {
-            Some(Asked { about: Some(sent), .. }) if columns < sent.columns => {
-                let rest = self.open.iter_mut().filter_map(|asked| asked.about.take());
-                std::iter::once(sent).chain(rest).collect()
-            }
-            Some(_) | None => Vec::new(),
-        }
+        (follows || columns < sent.columns).then_some(Misplaced { sent, columns })
+    }
+
+    /// Frames the terminal never told its size about.
+    pub(super) fn take_untold(&mut self, columns: u16) -> Vec<Misplaced> {
+        let untold = self.open.iter_mut().filter_map(|asked| asked.about.take());
+        untold.map(|sent| Misplaced { sent, columns }).collect()
     }
 
     /// It said what kind it is.
@@ -252,6 +250,8 @@ pub(super) fn rows_above(shape: &Shape, columns: u16, reflow: Reflow, cursor: Op
 
 #[cfg(test)]
 mod tests {
+    use ratatui_core::text::Line;
+
     use super::*;
     use crate::term::cells::{Row, RowShape};
 
@@ -283,18 +283,27 @@ mod tests {
 
     #[test]
     fn a_frame_that_met_another_size_is_found_with_all_that_followed() {
-        let sent = |columns| Some(Sent { columns, before: Shape::default(), caret_ever: 0, history: vec![] });
+        let sent = |columns| {
+            let (before, history) = (Shape::default(), Vec::new());
+            Some(Sent { columns, before, caret_ever: 0, history, wraps: false })
+        };
         let (mut sizes, now) = (Sizes::default(), Instant::now());
         sizes.asked(Question::Size, now, None);
         assert!(!sizes.are_told());
-        assert!(sizes.told(80, 24, (80, 24), now).is_empty() && sizes.are_told());
+        assert!(sizes.told(80, 24, (80, 24), false, now).is_none() && sizes.are_told());
         for _ in 0..4 {
             sizes.asked(Question::Size, now, sent(80));
         }
         assert!(sizes.behind_until() > Some(now));
-        assert!(sizes.told(80, 24, (80, 24), now).is_empty());
-        assert_eq!(sizes.told(60, 24, (80, 24), now).len(), 3);
-        assert!(sizes.told(60, 24, (60, 24), now).is_empty() && sizes.told(60, 24, (60, 24), now).is_empty());
+        let mut met = |columns, rows, follows| {
+            sizes.told(columns, rows, (80, 24), follows, now).map(|wrong| wrong.columns)
+        };
+        assert_eq!(met(80, 24, false), None);
+        assert_eq!(met(60, 24, false), Some(60));
+        // It went to rows that the one before it had moved.
+        assert_eq!(met(90, 30, true), Some(90));
+        assert_eq!(sizes.take_untold(70).iter().map(|wrong| wrong.columns).collect::<Vec<_>>(), [70]);
+        assert!(sizes.told(60, 24, (60, 24), false, now).is_none());
         assert_eq!(sizes.behind_until(), None);
         // An answer that got lost does not make later ones mean another frame, nor anybody wait.
         for later in [0, 1, 6] {
@@ -304,7 +313,7 @@ mod tests {
         sizes.give_up();
         // Wider does no harm.
         sizes.asked(Question::Size, now, sent(60));
-        assert!(sizes.told(90, 24, (90, 24), now).is_empty());
+        assert!(sizes.told(90, 24, (90, 24), false, now).is_none());
     }
 
     #[test]
@@ -316,7 +325,7 @@ mod tests {
         assert_eq!(sizes.full_until(after(500)), None, "nobody knows whether it answers");
         sizes = Sizes::default();
         sizes.asked(Question::Size, start, None);
-        sizes.told(80, 24, (80, 24), after(1));
+        sizes.told(80, 24, (80, 24), false, after(1));
         assert!(!sizes.is_slow());
         sizes.wrote(500);
         assert!(!sizes.are_wanted(), "a letter is not worth a question");
@@ -326,7 +335,7 @@ mod tests {
         // It may be quick, and then nobody waits.
         assert_eq!(sizes.full_until(after(60)), None);
         assert_eq!(sizes.full_until(after(200)), Some(after(10) + PATIENCE));
-        sizes.told(80, 24, (80, 24), after(2_000));
+        sizes.told(80, 24, (80, 24), false, after(2_000));
         assert!(sizes.is_slow() && sizes.full_until(after(2_001)).is_none());
         assert_eq!(sizes.a_second, 1_256);
         // Far away, but with little under way: letters are shown as they are typed.
@@ -356,10 +365,10 @@ mod tests {
         assert!(sizes.is_slow() && sizes.are_answered(after(2_000)));
         // One that tells it after all.
         sizes.asked(Question::Kind, after(3_000), None);
-        sizes.told(80, 24, (80, 24), after(3_001));
+        sizes.told(80, 24, (80, 24), false, after(3_001));
         assert_eq!(sizes.question(), Some(Question::Size));
         sizes.asked(Question::Size, after(3_010), None);
-        sizes.told(80, 24, (80, 24), after(3_020));
+        sizes.told(80, 24, (80, 24), false, after(3_020));
         assert!(sizes.are_answered(after(3_020)));
     }
 }

@@ -2,7 +2,7 @@
 
 use ratatui_core::style::{Color, Style};
 use ratatui_core::text::{Line, Span};
-use vt100::Parser;
+use zdx_testkit::TerminalEmulator;
 
 use crate::term::painter::Painter;
 use crate::theme::Depth;
@@ -11,13 +11,13 @@ fn lines(text: &[&str]) -> Vec<Line<'static>> {
     text.iter().map(|line| Line::from((*line).to_owned())).collect()
 }
 
-fn terminal(rows: u16, columns: u16) -> Parser {
-    Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 1_000)
+fn terminal(rows: u16, columns: u16) -> TerminalEmulator {
+    TerminalEmulator::new(rows, columns, 1_000)
 }
 
 struct Both {
     painter: Painter,
-    screen: Parser,
+    screen: TerminalEmulator,
 }
 
 impl Both {
@@ -272,4 +272,46 @@ fn what_is_printed_for_good_leaves_no_blanks_behind_it() {
     let bytes = both.frame(&["one", "two"], &["> ", "status"], Some((2, 0)));
     assert!(bytes.contains("\r\x1b[Ktwo") && !bytes.contains("one"), "{bytes:?}");
     assert_eq!(both.shown(), ["one", "two", ">", "status"]);
+}
+
+/// The terminal changed its size after it was read and before the frame came: the status row must not go on in the next one,
+/// or the caret, and with it the whole region, would be a row lower than is known.
+#[test]
+fn a_frame_that_meets_a_narrower_terminal_leaves_all_rows_where_they_are() {
+    let mut both = Both::new(100, 10);
+    let status = "=".repeat(100);
+    both.frame(&["hello"], &["> ", &status], Some((2, 0)));
+    both.screen.set_size(10, 80);
+    both.frame(&["go"], &["tail", "> ", &"-".repeat(100)], Some((2, 1)));
+    assert_eq!(both.shown(), ["hello", "go", "tail", ">", &"-".repeat(80)]);
+    assert_eq!(both.screen.screen().cursor_position(), (3, 2));
+}
+
+/// The same with one that got lower: no row of the region may be pushed out at the top.
+#[test]
+fn a_frame_that_meets_a_lower_terminal_leaves_no_copy_of_the_region() {
+    let mut both = Both::new(40, 24);
+    let live = ["tail", "> ", "status"];
+    both.frame(&[], &live, Some((2, 1)));
+    both.screen.set_size(14, 40);
+    let history: Vec<String> = (0..18).map(|n| format!("line {n}")).collect();
+    let history: Vec<&str> = history.iter().map(String::as_str).collect();
+    both.frame(&history, &live, Some((2, 1)));
+    both.screen.screen_mut().set_scrollback(7);
+    assert_eq!(both.shown()[..8], history[..8]);
+    both.screen.screen_mut().set_scrollback(0);
+    assert_eq!(both.shown(), [&history[7..], &["tail", ">", "status"]].concat());
+}
+
+/// Rows below the caret may be gone from such a terminal: history that stood there already is written all the same.
+#[test]
+fn history_that_stood_in_a_question_is_in_a_lower_terminal_too() {
+    let mut both = Both::new(40, 12);
+    both.frame(&["hello"], &["- one", "+ two", "+ three", "may it?"], None);
+    both.screen.set_size(3, 40);
+    both.frame(&["- one", "+ two", "+ three"], &["> "], Some((2, 0)));
+    both.screen.screen_mut().set_scrollback(2);
+    assert_eq!(both.shown(), ["hello", "- one", "+ two"]);
+    both.screen.screen_mut().set_scrollback(0);
+    assert_eq!(both.shown(), ["+ two", "+ three", ">"]);
 }

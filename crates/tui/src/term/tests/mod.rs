@@ -3,5 +3,6 @@
 mod demo;
 mod frames;
 mod live;
+mod races;
 pub(crate) mod streams;
 mod tmux;

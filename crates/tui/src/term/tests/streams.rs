@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ratatui_core::text::Line;
 use unicode_width::UnicodeWidthStr;
-use vt100::Parser;
+use zdx_testkit::TerminalEmulator;
 
 use crate::term::Frame;
 use crate::term::capabilities::Reflow;
@@ -50,12 +50,12 @@ fn text(words: &[usize], columns: usize) -> String {
 /// A terminal in memory, for whoever makes frames.
 pub(crate) struct InMemory {
     painter: Painter,
-    screen: Parser,
+    screen: TerminalEmulator,
 }
 
 impl InMemory {
     pub(crate) fn new(columns: u16, rows: u16) -> Self {
-        let screen = Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 10_000);
+        let screen = TerminalEmulator::new(rows, columns, 10_000);
         Self { painter: Painter::new(columns, rows, Depth::Many, true), screen }
     }
 
@@ -71,7 +71,7 @@ impl InMemory {
 }
 
 /// All rows that were ever shown, oldest first.
-fn recovered(screen: &mut Parser, rows: u16, columns: u16) -> Vec<String> {
+fn recovered(screen: &mut TerminalEmulator, rows: u16, columns: u16) -> Vec<String> {
     let screen = screen.screen_mut();
     screen.set_scrollback(usize::MAX);
     let above = screen.scrollback();
@@ -99,7 +99,7 @@ proptest! {
         before in 0_usize..16,
         steps in prop::collection::vec(step(), 1..8),
     ) {
-        let mut screen = Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 2_000);
+        let mut screen = TerminalEmulator::new(rows, columns, 2_000);
         let mut expected: Vec<String> = (0..before).map(|n| format!("$ {n}")).collect();
         for line in &expected {
             screen.process(format!("{line}\r\n").as_bytes());
@@ -154,10 +154,10 @@ proptest! {
         caret in 0_usize..3,
     ) {
         let (columns, rows) = (40, 12);
-        let mut screen = Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 2_000);
+        let mut screen = TerminalEmulator::new(rows, columns, 2_000);
         let mut painter = Painter::new(columns, rows, Depth::None, true);
         let mut expected: Vec<String> = Vec::new();
-        let mut draw = |painter: &mut Painter, screen: &mut Parser, lines: usize| {
+        let mut draw = |painter: &mut Painter, screen: &mut TerminalEmulator, lines: usize| {
             let history: Vec<String> = (0..lines).map(|n| format!("line {}", expected.len() + n)).collect();
             expected.extend_from_slice(&history);
             let wide = usize::from(painter.columns);
@@ -169,7 +169,7 @@ proptest! {
         };
         let mut all = draw(&mut painter, &mut screen, 5);
         for (columns, rows, lines) in sizes {
-            screen.screen_mut().set_size(rows.try_into().unwrap(), columns.try_into().unwrap());
+            screen.set_size(rows, columns);
             let (row, column) = screen.screen().cursor_position();
             let above = rows_above(&painter.shape(), columns, Reflow::Cut, Some((row + 1, column + 1)));
             (painter.columns, painter.rows) = (columns, rows);
