@@ -115,7 +115,7 @@ fn a_permission_is_about_all_that_was_said_of_its_call() {
     let zdx = playing(json!([
         {"update": {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Write b", "kind": "edit", "status": "pending", "locations": [{"path": "$cwd/b"}]}},
         {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "c"}, "options": options}},
-        {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "d", "title": "Read a", "kind": "read"}, "options": options}},
+        {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "d", "title": "Read a", "kind": "read", "rawInput": {"path": "a"}}, "options": options}},
         {"update": {"sessionUpdate": "tool_call_update", "toolCallId": "d", "status": "completed"}}
     ]));
     let output = acp(&zdx, &["hi"]).run().success();
