@@ -104,8 +104,9 @@ impl Told {
                 let (level, message) = labels::checked(checked);
                 notice(level, message)
             }
-            Event::Retrying { attempt, of, reason, .. } => {
-                notice(NoticeLevel::Info, format!("{reason}; retry {attempt} of {of}"))
+            Event::Retrying { attempt, of, delay_ms, reason, .. } => {
+                let text = labels::retrying(*attempt, *of, delay_ms.div_ceil(1000), reason);
+                notice(NoticeLevel::Info, text)
             }
             Event::McpChanged(server) if server.error.is_some() => {
                 notice(NoticeLevel::Warning, server.fault())

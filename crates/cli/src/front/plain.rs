@@ -418,9 +418,12 @@ impl Plain {
 
     fn retrying(&mut self, event: &Event, page: &mut Page) {
         let Event::Retrying { attempt, of, delay_ms, reason, continues } = event else { return };
-        let wait = *delay_ms as f64 / 1000.0;
-        let what = if *continues { "going on where it stopped, " } else { "" };
-        self.status(&format!("{reason}; {what}retry {attempt} of {of} in {wait:.1}s"), page);
+        let mut line = labels::retrying(*attempt, *of, delay_ms.div_ceil(1000), reason);
+        if *continues {
+            line.push_str("; the answer goes on where it stopped");
+        }
+        // Whole, however narrow the window: the reason stands at its end.
+        self.line(&self.terminal.style.dim(&line), page);
     }
 
     fn checked(&mut self, checked: &zdx_protocol::Checked, page: &mut Page) {

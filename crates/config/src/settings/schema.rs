@@ -109,7 +109,9 @@ pub const KEYS: &[SettingKey] = &[
     key("stream", Flag, Anyone).default("true"),
     key("tool_timeout_secs", SECONDS_OR_NONE, Lower).default("120"),
     key("max_steps", ANY_U32, Lower).default("200"),
-    key("retries", Whole { min: 0, max: 20 }, User).default("2"),
+    key("retry.max_attempts", Whole { min: 0, max: 100 }, User).default("10"),
+    key("retry.max_seconds", Whole { min: 0, max: 86_400 }, User).default("300"),
+    key("retries", Whole { min: 0, max: 100 }, User),
     key("timeouts.connect_secs", SECONDS, User).default("10"),
     key("timeouts.first_byte_secs", SECONDS, User).default("120"),
     key("timeouts.idle_secs", SECONDS, User).default("90"),
@@ -158,12 +160,13 @@ pub const KEYS: &[SettingKey] = &[
     key("cache.ttl_hours", Whole { min: 0, max: 87_600 }, User).default("168"),
 ];
 
-/// What the vendor keys are short for.
-pub const VENDOR_URLS: &[(&str, [&str; 3])] = &[
-    ("anthropic_base_url", ["providers", "anthropic", "base_url"]),
-    ("openai_base_url", ["providers", "openai", "base_url"]),
-    ("openrouter_base_url", ["providers", "openrouter", "base_url"]),
-    ("gemini_base_url", ["providers", "gemini", "base_url"]),
+/// Keys that are short, or former, names of others.
+pub const ALIASES: &[(&str, &[&str])] = &[
+    ("retries", &["retry", "max_attempts"]),
+    ("anthropic_base_url", &["providers", "anthropic", "base_url"]),
+    ("openai_base_url", &["providers", "openai", "base_url"]),
+    ("openrouter_base_url", &["providers", "openrouter", "base_url"]),
+    ("gemini_base_url", &["providers", "gemini", "base_url"]),
 ];
 
 /// What the schema says about a path.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use zdx_models::retry::RetryLimits;
 use zdx_models::{ProviderEntry, Timeouts};
 use zdx_protocol::Approval;
 
@@ -36,7 +37,8 @@ pub struct Config {
     /// None: a turn may take as many steps as it likes.
     #[serde(default, deserialize_with = "zero_is_none")]
     pub max_steps: Option<u32>,
-    pub retries: u32,
+    #[serde(deserialize_with = "retry_limits")]
+    pub retry: RetryLimits,
     #[serde(deserialize_with = "timeouts")]
     pub timeouts: Timeouts,
     #[serde(skip)]
@@ -219,4 +221,14 @@ fn timeouts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timeouts, D::E
         first_byte: Duration::from_secs_f64(seconds.first_byte_secs),
         idle: Duration::from_secs_f64(seconds.idle_secs),
     })
+}
+
+fn retry_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RetryLimits, D::Error> {
+    #[derive(Deserialize)]
+    struct Written {
+        max_attempts: u32,
+        max_seconds: u64,
+    }
+    let Written { max_attempts, max_seconds } = Written::deserialize(deserializer)?;
+    Ok(RetryLimits { max_attempts, max_time: Duration::from_secs(max_seconds) })
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use zdx_protocol::display::format;
+use zdx_protocol::display::{format, labels, visible_line};
 use zdx_protocol::{CallOrigin, Event, TurnState, Usage};
 
 /// An answer that stops coming for so long is told to.
@@ -18,12 +18,22 @@ pub(super) struct Doing {
     said: Said,
     /// Since when the model thinks: the clock of the block that shows it.
     thought: Option<Instant>,
-    retrying: Option<(u32, u32)>,
+    retrying: Option<RetryCountdown>,
     /// Calls that run, by id.
     calls: Vec<String>,
     /// Since when a person is asked: that time is not the turn's.
     asked: Option<Instant>,
     pub(super) usage: Usage,
+}
+
+/// A request that failed and is made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RetryCountdown {
+    attempt: u32,
+    /// Zero where nobody counts.
+    of: u32,
+    at: Instant,
+    reason: String,
 }
 
 /// What came of the request that is under way.
@@ -101,7 +111,11 @@ impl Doing {
             }
             Event::ToolFinished { id, .. } => self.calls.retain(|running| running != id),
             Event::UsageReported(usage) => self.usage.add(*usage),
-            Event::Retrying { attempt, of, .. } => self.retrying = Some((*attempt, *of)),
+            Event::Retrying { attempt, of, delay_ms, reason, .. } => {
+                let (attempt, of) = (*attempt, *of);
+                let at = now + Duration::from_millis(*delay_ms);
+                self.retrying = Some(RetryCountdown { attempt, of, at, reason: reason.clone() });
+            }
             _ => {}
         }
     }
@@ -120,6 +134,9 @@ impl Doing {
     /// With the seconds it takes, and those of the turn where that is longer under way, in ever fewer words. Both clocks
     /// change at once: two that did not would redraw the row twice a second.
     pub(super) fn words(&self, now: Instant) -> Vec<String> {
+        if let Some(retry) = &self.retrying {
+            return retry.words(now);
+        }
         let began = self.thought.filter(|_| self.word() == "thinking").unwrap_or(self.step);
         let step = now.saturating_duration_since(began).as_secs();
         let before = began.saturating_duration_since(self.since).as_secs();
@@ -140,17 +157,18 @@ impl Doing {
     }
 
     fn what(&self, step: &str, now: Instant) -> String {
-        match (self.retrying, self.said) {
-            (Some((attempt, of)), _) => format!("retrying, {attempt} of {of} · {step}"),
-            (None, Said::Nothing) if self.is_asking() => format!("{} {step}", self.state_word()),
-            (None, Said::Text { last })
-                if self.is_asking() && now.saturating_duration_since(last) >= SILENT =>
-            {
+        match self.said {
+            Said::Nothing if self.is_asking() => format!("{} {step}", self.state_word()),
+            Said::Text { last } if self.is_asking() && now.saturating_duration_since(last) >= SILENT => {
                 let silent = now.saturating_duration_since(last).as_secs();
                 format!("writing · nothing for {}", format::elapsed(silent))
             }
-            (None, _) => format!("{} {step}", self.word()),
+            _ => format!("{} {step}", self.word()),
         }
+    }
+
+    pub(super) fn is_retrying(&self) -> bool {
+        self.retrying.is_some()
     }
 
     /// A request is under way.
@@ -179,6 +197,23 @@ impl Doing {
             (TurnState::AwaitingPermission, _) => "waiting",
             (TurnState::ToolRunning | TurnState::Idle | TurnState::Done | TurnState::Error, _) => "working",
         }
+    }
+}
+
+impl RetryCountdown {
+    /// The reason is the last to be cut.
+    fn words(&self, now: Instant) -> Vec<String> {
+        let seconds = self.at.saturating_duration_since(now).as_millis().div_ceil(1000);
+        let seconds = u64::try_from(seconds).unwrap_or(u64::MAX);
+        let brief = self.reason.split(':').next().unwrap_or_default();
+        let brief = visible_line(brief);
+        vec![
+            labels::retrying(self.attempt, self.of, seconds, &self.reason),
+            labels::retrying(self.attempt, self.of, seconds, &brief),
+            labels::retrying(self.attempt, 0, seconds, &brief),
+            format!("{seconds} s · {brief}"),
+            brief,
+        ]
     }
 }
 

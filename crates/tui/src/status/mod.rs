@@ -151,7 +151,7 @@ impl Status {
             }
             None => push(Slot::Hints, theme.dim, hints()),
         }
-        if let Some(doing) = &self.doing
+        if let Some(doing) = self.doing.as_ref().filter(|doing| !doing.is_retrying())
             && doing.usage.input_tokens + doing.usage.output_tokens > 0
         {
             push(Slot::Tokens, theme.dim, spent(doing.usage));

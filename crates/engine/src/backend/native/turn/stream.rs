@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
-use zdx_models::retry::{self, NoRetry, Retry};
+use zdx_models::retry::{self, NoRetry, RetriesMade, Retry};
 use zdx_models::{Endpoint, ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
 use zdx_protocol::record::millis;
 use zdx_protocol::{Event, Message, Reasoning, Role, TurnState, Usage};
@@ -45,6 +45,8 @@ pub(super) struct ModelAnswer {
     said: bool,
     /// `text` broke off, and what is said next belongs to it.
     pub broken: bool,
+    /// Something came of it since it was last asked for.
+    heard: bool,
     /// A stream of it was empty: the next one is asked for whole, and so with the error, if there is one.
     whole: bool,
 }
@@ -69,7 +71,8 @@ pub(crate) enum Broken {
 }
 
 pub(super) async fn answer(native: &mut Native, io: &TurnIo) -> (ModelAnswer, Result<(), Broken>) {
-    let mut attempt = 0;
+    let mut made = RetriesMade::default();
+    let mut failing: Option<Instant> = None;
     let mut overflow = Overflow::default();
     let mut answer = ModelAnswer::default();
     loop {
@@ -105,41 +108,33 @@ pub(super) async fn answer(native: &mut Native, io: &TurnIo) -> (ModelAnswer, Re
             answer.whole = false;
             continue;
         }
-        let (delay, of) = match retry_delay(native, &error, attempt) {
-            Ok(retry) => retry,
-            Err(why) => {
+        if std::mem::take(&mut answer.heard) {
+            failing = None;
+        }
+        made.elapsed = failing.get_or_insert_with(Instant::now).elapsed();
+        let (delay, of) = match retry::decide(&error, made, native.config().retry, dice()) {
+            Retry::After(delay) => {
+                made.attempts += 1;
+                (delay, native.config().retry.max_attempts)
+            }
+            Retry::WhenLoaded(delay) => (delay, 0),
+            Retry::No { why } => {
                 keep_partial(&mut answer, io).await;
+                let why = Some(why).filter(|_| !matches!(error, ModelError::ContextTooLong { .. }));
                 return (answer, Err(Broken::Failed(error, why)));
             }
         };
-        attempt += 1;
         answer.whole |= matches!(error, ModelError::Empty(_));
         break_off(&mut answer, io).await;
         answer.drop_rest();
-        let delay_ms = millis(delay);
-        let (reason, continues) = (error.to_string(), answer.said);
+        let (attempt, delay_ms) = (made.attempts, millis(delay));
+        let (reason, continues) = (error.reason(), answer.said);
         io.session.events.emit(Event::Retrying { attempt, of, delay_ms, reason, continues }).await;
         tokio::select! {
             biased;
             () = io.cancel.cancelled() => return (answer, Err(Broken::Interrupted)),
             () = tokio::time::sleep(delay) => {}
         }
-    }
-}
-
-/// How long to wait before another try, and how many tries there are; an error when it is over.
-fn retry_delay(
-    native: &Native,
-    error: &ModelError,
-    attempt: u32,
-) -> Result<(Duration, u32), Option<NoRetry>> {
-    if let ModelError::ContextTooLong { .. } = error {
-        return Err(None);
-    }
-    let of = native.config().retries;
-    match retry::decide(error, attempt, of, dice()) {
-        Retry::After(delay) => Ok((delay, of)),
-        Retry::No { why } => Err(Some(why)),
     }
 }
 
@@ -162,7 +157,10 @@ async fn ask_once(
             event = stream.next() => event.map_err(|error| Broken::Failed(error, None))?,
         };
         match event {
-            Some(event) => take(event, native.endpoint(), answer, io).await,
+            Some(event) => {
+                answer.heard = true;
+                take(event, native.endpoint(), answer, io).await;
+            }
             None => break,
         }
     }
