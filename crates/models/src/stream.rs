@@ -24,9 +24,9 @@ const PAGE: usize = 64 * 1024;
 
 /// How long to wait for what.
 pub(crate) struct Waits {
-    /// When the first byte of the body must be there.
-    pub deadline: Instant,
-    pub first_byte: Duration,
+    /// When the first byte of the body must be there. None: the server may read the prompt for as long as it likes.
+    pub deadline: Option<Instant>,
+    pub first_byte: Option<Duration>,
     pub idle: Duration,
     /// For the last bytes of a complete answer.
     pub drain: Duration,
@@ -57,6 +57,8 @@ struct Incoming {
     begun: bool,
     /// An event came, whatever was in it.
     spoke: bool,
+    /// Something of the answer came.
+    answered: bool,
 }
 
 /// Why no more chunks come.
@@ -88,6 +90,7 @@ pub(crate) async fn begin(
         waits,
         begun: false,
         spoke: false,
+        answered: false,
     };
     Ok(ModelStream { queue: VecDeque::new(), source: Source::Server(Box::new(answer)) })
 }
@@ -133,6 +136,7 @@ impl Incoming {
                 Err(end) => self.end(end).map(|()| false),
             };
             let complete = self.events.iter().any(|event| matches!(event, ModelEvent::Stop(_)));
+            self.answered |= !self.events.is_empty();
             enqueue(&mut self.events, queue);
             if !more? || complete {
                 return Ok(false);
@@ -152,10 +156,13 @@ impl Incoming {
 
     async fn wait(&mut self) -> Result<Bytes, End> {
         let Waits { deadline, first_byte, idle, .. } = self.waits;
-        let (deadline, phase, after) = if self.begun {
-            (Instant::now() + idle, TimeoutPhase::Idle, idle)
-        } else {
-            (deadline, TimeoutPhase::FirstByte, first_byte)
+        let (deadline, phase, after) = match (deadline, first_byte) {
+            (Some(deadline), Some(first_byte)) if !self.begun => {
+                (deadline, TimeoutPhase::FirstByte, first_byte)
+            }
+            // Signs of life are no answer yet, and some servers send none.
+            (None, _) | (_, None) if !self.answered => return one_chunk(self.response.chunk().await),
+            _ => (Instant::now() + idle, TimeoutPhase::Idle, idle),
         };
         match timeout_at(deadline, self.response.chunk()).await {
             Ok(chunk) => one_chunk(chunk),

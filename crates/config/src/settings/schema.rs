@@ -113,7 +113,7 @@ pub const KEYS: &[SettingKey] = &[
     key("retry.max_seconds", Whole { min: 0, max: 86_400 }, User).default("300"),
     key("retries", Whole { min: 0, max: 100 }, User),
     key("timeouts.connect_secs", SECONDS, User).default("10"),
-    key("timeouts.first_byte_secs", SECONDS, User).default("120"),
+    key("timeouts.first_byte_secs", SECONDS, User),
     key("timeouts.idle_secs", SECONDS, User).default("90"),
     key("system_prompt", Text, Inform),
     key("system_prompt_file", Path, Inform),

@@ -212,13 +212,13 @@ fn timeouts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timeouts, D::E
     #[derive(Deserialize)]
     struct Seconds {
         connect_secs: f64,
-        first_byte_secs: f64,
+        first_byte_secs: Option<f64>,
         idle_secs: f64,
     }
     let seconds = Seconds::deserialize(deserializer)?;
     Ok(Timeouts {
         connect: Duration::from_secs_f64(seconds.connect_secs),
-        first_byte: Duration::from_secs_f64(seconds.first_byte_secs),
+        first_byte: seconds.first_byte_secs.map(Duration::from_secs_f64),
         idle: Duration::from_secs_f64(seconds.idle_secs),
     })
 }

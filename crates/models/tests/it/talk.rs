@@ -15,7 +15,7 @@ const HANG: Duration = Duration::from_secs(120);
 /// Long enough for a busy machine; only faults that must run into a limit set a shorter one.
 pub const PATIENT: Timeouts = Timeouts {
     connect: Duration::from_secs(60),
-    first_byte: Duration::from_secs(60),
+    first_byte: Some(Duration::from_secs(60)),
     idle: Duration::from_secs(60),
 };
 
