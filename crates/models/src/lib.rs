@@ -21,5 +21,5 @@ pub use endpoint::{DEMO, Endpoint, Secret};
 pub use error::{ModelError, TimeoutPhase};
 pub use http::{Client, Outgoing};
 pub use listing::{ModelInfo, list_models};
-pub use request::{ModelEvent, ModelRequest, StopReason, Thinking};
+pub use request::{ModelEvent, ModelRequest, StopReason, Thinking, ThinkingSwitch};
 pub use stream::ModelStream;

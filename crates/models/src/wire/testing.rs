@@ -142,6 +142,7 @@ pub fn request<'a>(messages: &'a [Message], tools: &'a [ToolSpec]) -> ModelReque
         temperature: None,
         top_p: None,
         thinking: None,
+        thinking_off: None,
         stream: true,
     }
 }

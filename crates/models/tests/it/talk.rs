@@ -48,6 +48,7 @@ pub fn request(messages: &[Message]) -> ModelRequest<'_> {
         temperature: None,
         top_p: None,
         thinking: None,
+        thinking_off: None,
         stream: true,
     }
 }

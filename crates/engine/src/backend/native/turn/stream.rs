@@ -81,6 +81,7 @@ pub(super) async fn answer(native: &mut Native, io: &TurnIo) -> (ModelAnswer, Re
         let error = match result {
             Ok(()) => {
                 native.budget.accept();
+                native.thinks |= answer.thought;
                 return (answer, Ok(()));
             }
             Err(Broken::Interrupted) => {
@@ -219,6 +220,7 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
         temperature: native.temperature,
         top_p: native.top_p,
         thinking: native.thinking(),
+        thinking_off: None,
         stream: native.config().stream,
     }
 }

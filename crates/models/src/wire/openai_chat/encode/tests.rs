@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 use zdx_protocol::{Message, Part, Reasoning, Role};
 
-use crate::ModelEvent;
 use crate::wire::Wire::OpenaiChat;
 use crate::wire::testing::*;
+use crate::{ModelEvent, ModelRequest, ThinkingSwitch};
 
 #[test]
 fn a_request_says_all() {
@@ -133,5 +133,23 @@ fn reasoning_models_of_openai_want_another_name() {
         assert_eq!(body[name], 4096, "{model}");
         assert_eq!((body["stream"].as_bool(), body["temperature"].as_f64()), (Some(false), Some(0.0)));
         assert!(body.get("stream_options").is_none() && body.get("tools").is_none());
+    }
+}
+
+#[test]
+fn thinking_is_switched_off_in_the_servers_own_way() {
+    let messages = [user("sum up")];
+    let plain = encoded(OpenaiChat, &request(&messages, &[]));
+    for (switch, name, value) in [
+        (ThinkingSwitch::Template, "chat_template_kwargs", json!({"enable_thinking":false,"thinking":false})),
+        (ThinkingSwitch::Effort, "reasoning_effort", json!("low")),
+        (ThinkingSwitch::Reasoning, "reasoning", json!({"enabled":false})),
+        (ThinkingSwitch::EnableThinking, "enable_thinking", json!(false)),
+        (ThinkingSwitch::ThinkingType, "thinking", json!({"type":"disabled"})),
+    ] {
+        let off = ModelRequest { thinking_off: Some(switch), ..request(&messages, &[]) };
+        let mut body = encoded(OpenaiChat, &off);
+        assert_eq!(body.as_object_mut().unwrap().remove(name), Some(value));
+        assert_eq!(body, plain);
     }
 }
