@@ -22,6 +22,9 @@ const BATCH: usize = 64;
 const JOIN: usize = 16 * 1024;
 const PAGE: usize = 64 * 1024;
 
+/// No model writes so much: a server that never ends an answer must not fill our memory.
+const MOST_TEXT: usize = 32 << 20;
+
 /// How long to wait for what.
 pub(crate) struct Waits {
     /// When the first byte of the body must be there. None: the server may read the prompt for as long as it likes.
@@ -59,6 +62,8 @@ struct Incoming {
     spoke: bool,
     /// Something of the answer came.
     answered: bool,
+    /// Bytes of text, thoughts and arguments so far.
+    written: usize,
 }
 
 /// Why no more chunks come.
@@ -91,6 +96,7 @@ pub(crate) async fn begin(
         begun: false,
         spoke: false,
         answered: false,
+        written: 0,
     };
     Ok(ModelStream { queue: VecDeque::new(), source: Source::Server(Box::new(answer)) })
 }
@@ -137,7 +143,14 @@ impl Incoming {
             };
             let complete = self.events.iter().any(|event| matches!(event, ModelEvent::Stop(_)));
             self.answered |= !self.events.is_empty();
+            self.written += self.events.iter().map(text_len).sum::<usize>();
             enqueue(&mut self.events, queue);
+            if self.written > MOST_TEXT {
+                let most = MOST_TEXT >> 20;
+                return Err(ModelError::Protocol(format!(
+                    "the answer is larger than {most} MiB; it was cut there"
+                )));
+            }
             if !more? || complete {
                 return Ok(false);
             }
@@ -261,6 +274,20 @@ fn one_chunk(chunk: Result<Option<Bytes>, NetError>) -> Result<Bytes, End> {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err(End::Clean),
         Err(error) => Err(End::Broken(error.to_string())),
+    }
+}
+
+fn text_len(event: &ModelEvent) -> usize {
+    match event {
+        ModelEvent::Text(text)
+        | ModelEvent::ReasoningDelta(text)
+        | ModelEvent::ToolCallArguments { more: text, .. } => text.len(),
+        ModelEvent::Reasoning(_)
+        | ModelEvent::WasThinking
+        | ModelEvent::ToolCallStarted { .. }
+        | ModelEvent::ToolCall(_)
+        | ModelEvent::Usage(_)
+        | ModelEvent::Stop(_) => 0,
     }
 }
 

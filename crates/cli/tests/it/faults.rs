@@ -48,6 +48,38 @@ fn a_server_that_fails_nine_times_and_loads_its_model_is_outlived() {
 }
 
 #[test]
+fn ctrl_c_is_heard_while_a_refusal_awaits_the_list_of_models() {
+    let server = ModelServer::start();
+    let never = Gate::new();
+    server.models(Reply::status(200).json(json!({"data": []})).insert_at(0, Step::WaitFor(never.clone())));
+    server.always(|_| Reply::status(400).json(json!({"error": {"message": "Prompt exceeds max length"}})));
+    let zdx = place().chat(&server);
+    let mut running = zdx.command().args(["exec", "-p", "go"]).spawn();
+    server.wait_for_request(2, SOON);
+    running.signal(Signal::INT);
+    running.finish(SOON).expect_code(130);
+    never.open();
+}
+
+/// More than anybody means: the first are run, and one error says what became of the rest.
+#[test]
+fn thousands_of_calls_in_one_answer_are_capped() {
+    let mut reply = Reply::chat();
+    for n in 0..5_000 {
+        reply = reply.tool_call(&format!("c{n}"), "glob", json!({"pattern": format!("nothing{n}")}));
+    }
+    let server = ModelServer::start_with([reply.done(), Reply::chat().text("done").done()]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "-p", "go"]).success();
+    let results = out.records_of("tool_result");
+    assert_eq!(results.len(), 257);
+    assert!(results[..256].iter().all(|result| result["ok"] == true));
+    let told = results[256]["output"]["error"]["message"].as_str().unwrap();
+    assert!(told.contains("held 5000 calls; the first 256 were run"), "{told}");
+    assert_eq!(server.calls()[1].messages().iter().filter(|m| m["role"] == "tool").count(), 257);
+}
+
+#[test]
 fn who_gives_up_says_after_how_much() {
     let server = ModelServer::start();
     server.always(|_| {

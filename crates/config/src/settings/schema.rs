@@ -143,6 +143,7 @@ pub const KEYS: &[SettingKey] = &[
     key("validation.command", Text, User),
     key("validation.max_attempts", Whole { min: 1, max: 20 }, User).default("3"),
     key("validation.timeout_secs", SECONDS_OR_NONE, User).default("300"),
+    key("tasks.max_parallel", Whole { min: 1, max: 64 }, User).default("4"),
     // Before the servers: what stands here is no server's name.
     key("mcp.first_wait_ms", Whole { min: 0, max: 600_000 }, User).default("2000"),
     key("mcp.max_tools", ANY_U32, User).default("32"),

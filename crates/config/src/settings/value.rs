@@ -67,6 +67,7 @@ pub struct Config {
     pub instructions: Vec<InstructionSource>,
     pub compaction: CompactionSettings,
     pub validation: ValidationSettings,
+    pub tasks: TaskSettings,
     pub mcp: McpSettings,
     #[serde(default)]
     pub acp: AcpSettings,
@@ -168,6 +169,13 @@ pub struct CacheSettings {
 pub struct CompactionSettings {
     pub auto: bool,
     pub prune: bool,
+}
+
+/// Agents that work for another agent.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct TaskSettings {
+    /// So many at a time; the others wait for one to end.
+    pub max_parallel: usize,
 }
 
 /// What must hold before a turn counts as done. Off without a command.

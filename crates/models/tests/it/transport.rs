@@ -220,3 +220,17 @@ async fn a_ten_megabyte_event_arrives_whole() {
         assert!(heard.text == text && heard.error.is_none());
     }
 }
+
+#[tokio::test]
+async fn an_answer_without_end_is_cut() {
+    let piece = "x".repeat(1 << 20);
+    for wire in WIRES {
+        let reply = match wire {
+            Wire::Anthropic => Reply::anthropic().text_deltas(vec![piece.clone(); 48]).done(),
+            Wire::OpenaiChat => Reply::chat().text_deltas(vec![piece.clone(); 48]).done(),
+        };
+        let heard = ask_for(wire, PATIENT, reply).await;
+        assert!((32 << 20..40 << 20).contains(&heard.text.len()), "{}", heard.text.len());
+        assert!(matches!(&heard.error, Some(ModelError::Protocol(why)) if why.contains("32 MiB")));
+    }
+}

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use zdx_models::retry::{self, NoRetry, RetriesMade, Retry};
 use zdx_models::{Endpoint, ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
 use zdx_protocol::record::millis;
-use zdx_protocol::{Event, Message, Reasoning, Role, TurnState, Usage};
+use zdx_protocol::{Event, Message, Reasoning, Role, ToolError, TurnState, Usage};
 
 use super::super::Native;
 use super::call_ids::{AnswerIds, Identified};
@@ -20,12 +20,17 @@ use crate::call::TurnIo;
 const GO_ON: &str = "The connection broke in the middle of your last message. Go on exactly where it stops: begin with the \
      very next character, repeat nothing of it, and do not mention the break.";
 
+/// Calls of one answer that are run. A model that makes more has lost its way, or its server has.
+const MOST_CALLS: usize = 256;
+
 /// What the model said in one answer, however often it had to be asked for the rest of it.
 #[derive(Default)]
 pub(super) struct ModelAnswer {
     /// The last text message of the answer.
     pub text: String,
     pub calls: Vec<Identified>,
+    /// Calls beyond the most that are run: they are counted and dropped.
+    dropped_calls: usize,
     pub stop: Option<StopReason>,
     pub usage: Usage,
     /// The most tokens it was given.
@@ -56,6 +61,7 @@ impl ModelAnswer {
     fn drop_rest(&mut self) {
         self.ids = AnswerIds::default();
         self.calls.clear();
+        self.dropped_calls = 0;
         self.growing.clear();
         self.thoughts.clear();
         self.open_text.clear();
@@ -108,6 +114,11 @@ pub(super) async fn answer(native: &mut Native, io: &TurnIo) -> (ModelAnswer, Re
             answer.drop_rest();
             answer.whole = false;
             continue;
+        }
+        // Also while somebody was asked how much the model holds.
+        if io.cancel.is_cancelled() {
+            keep_partial(&mut answer, io).await;
+            return (answer, Err(Broken::Interrupted));
         }
         if std::mem::take(&mut answer.heard) {
             failing = None;
@@ -165,6 +176,7 @@ async fn ask_once(
             None => break,
         }
     }
+    cap_calls(answer);
     tell_thoughts(answer, io).await;
     // It may have nothing to add to what broke off: that is whole, then.
     if answer.broken || !answer.open_text.is_empty() {
@@ -259,6 +271,7 @@ async fn take(event: ModelEvent, endpoint: &Endpoint, answer: &mut ModelAnswer, 
             answer.thought = true;
             answer.thoughts.push(Reasoning { text, wire, model, opaque: None, took_ms: None });
         }
+        ModelEvent::ToolCallStarted { id: Some(_), .. } if answer.ids.len() > MOST_CALLS => {}
         ModelEvent::ToolCallStarted { id: Some(wanted), name } => {
             let id = answer.ids.announce(&wanted, io);
             let name = io.tool_name(name);
@@ -274,12 +287,26 @@ async fn take(event: ModelEvent, endpoint: &Endpoint, answer: &mut ModelAnswer, 
                 io.session.events.emit(event).await;
             }
         }
+        // One more is kept for the error that says how many were dropped.
+        ModelEvent::ToolCall(_) if answer.calls.len() > MOST_CALLS => answer.dropped_calls += 1,
         ModelEvent::ToolCall(call) => {
             let identified = answer.ids.identify(call, endpoint, io);
             answer.calls.push(identified);
         }
         ModelEvent::Usage(usage) => answer.usage = usage,
         ModelEvent::Stop(reason) => answer.stop = Some(reason),
+    }
+}
+
+/// Of more calls than are run the first beyond them tells the model so.
+fn cap_calls(answer: &mut ModelAnswer) {
+    let all = answer.calls.len() + answer.dropped_calls;
+    if let Some(first) = answer.calls.get_mut(MOST_CALLS) {
+        let message = format!(
+            "this answer held {all} calls; the first {MOST_CALLS} were run, this one and those after it were not: make fewer \
+             calls at a time"
+        );
+        first.fault = Some(ToolError::invalid(message));
     }
 }
 
