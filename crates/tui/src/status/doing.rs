@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use zdx_protocol::display::{format, labels, visible_line};
 use zdx_protocol::{CallOrigin, Event, TurnState, Usage};
 
+/// Near enough for a figure that the server's own count replaces.
+const BYTES_PER_TOKEN: usize = 4;
 /// An answer that stops coming for so long is told to.
 const SILENT: Duration = Duration::from_secs(5);
 
@@ -23,7 +25,10 @@ pub(super) struct Doing {
     calls: Vec<String>,
     /// Since when a person is asked: that time is not the turn's.
     asked: Option<Instant>,
-    pub(super) usage: Usage,
+    /// Input of the last request, which is the context; output of all.
+    usage: Usage,
+    /// Bytes that stream and were not counted by the server yet.
+    streamed: usize,
 }
 
 /// A request that failed and is made again.
@@ -60,7 +65,13 @@ impl Doing {
             calls: Vec::new(),
             asked: None,
             usage: Usage::default(),
+            streamed: 0,
         }
+    }
+
+    /// Tokens of the context as it was last sent, and those written in this turn, as far as they are known.
+    pub(super) fn tokens(&self) -> (u64, u64) {
+        (self.usage.input_tokens, self.usage.output_tokens + (self.streamed / BYTES_PER_TOKEN) as u64)
     }
 
     /// A turn, or a command of the user's, begins with its first state; both end idle.
@@ -92,6 +103,9 @@ impl Doing {
     }
 
     fn fold(&mut self, event: &Event, now: Instant) {
+        if let Event::AssistantDelta { text } | Event::ReasoningDelta { text } = event {
+            self.streamed += text.len();
+        }
         match event {
             Event::AssistantDelta { .. } => {
                 (self.said, self.retrying, self.thought) = (Said::Text { last: now }, None, None);
@@ -110,7 +124,10 @@ impl Doing {
                 self.calls.push(id.clone());
             }
             Event::ToolFinished { id, .. } => self.calls.retain(|running| running != id),
-            Event::UsageReported(usage) => self.usage.add(*usage),
+            Event::UsageReported(usage) => {
+                let output_tokens = self.usage.output_tokens + usage.output_tokens;
+                (self.usage, self.streamed) = (Usage { output_tokens, ..*usage }, 0);
+            }
             Event::Retrying { attempt, of, delay_ms, reason, .. } => {
                 let (attempt, of) = (*attempt, *of);
                 let at = now + Duration::from_millis(*delay_ms);

@@ -219,6 +219,30 @@ fn a_retry_is_counted_down_and_its_reason_is_cut_last() {
 }
 
 #[test]
+fn tokens_are_those_of_the_context_and_move_while_an_answer_streams() {
+    let start = Instant::now();
+    let reported = |input_tokens, output_tokens| {
+        Event::UsageReported(Usage { input_tokens, output_tokens, ..Usage::default() })
+    };
+    let text = |bytes: usize| Event::AssistantDelta { text: "x".repeat(bytes) };
+    let mut status = after(&[begun(), state(TurnState::ModelGenerating)], start);
+    let told = |status: &Status| status.doing.as_ref().map(Doing::tokens).unwrap();
+    for (event, expected) in [
+        (text(400), (0, 100)),
+        (text(400), (0, 200)),
+        (reported(10_000, 190), (10_000, 190)),
+        (Event::ReasoningDelta { text: "x".repeat(40) }, (10_000, 200)),
+        (reported(10_500, 50), (10_500, 240)),
+    ] {
+        status.apply(&event, start);
+        assert_eq!(told(&status), expected, "{event:?}");
+    }
+    let theme = Theme::new(Depth::None, false);
+    let row = status.row(Look { width: 140, theme: &theme }, start).to_string();
+    assert!(row.contains("10.5k in, 240 out"), "{row}");
+}
+
+#[test]
 fn the_time_of_a_question_is_not_the_turns() {
     let start = Instant::now();
     let seconds = |count| start + Duration::from_secs(count);
