@@ -44,6 +44,8 @@ pub struct Plain {
     asked: HashSet<String>,
     /// Commands that no model called for, by call: their output is shown as it comes.
     commands: HashMap<String, String>,
+    /// Old outputs that left the context in this turn: how many, and their bytes.
+    pruned: (usize, u64),
 }
 
 /// Calls that are told step by step.
@@ -69,6 +71,7 @@ impl Plain {
             open: HashMap::new(),
             asked: HashSet::new(),
             commands: HashMap::new(),
+            pruned: (0, 0),
         }
     }
 
@@ -128,7 +131,9 @@ impl Plain {
             }
             Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
             Event::InputCut { cuts } => self.status(&context::cut(cuts), page),
-            Event::Pruned { calls, bytes } => self.status(&context::pruned(calls.len(), *bytes), page),
+            Event::Pruned { calls, bytes } => {
+                self.pruned = (self.pruned.0 + calls.len(), self.pruned.1 + bytes);
+            }
             Event::RemoteSession { agent, .. } => self.status(&format!("answered by {agent}"), page),
             Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
             Event::Attached { label, .. } => self.status(&format!("attached {label}"), page),
@@ -436,6 +441,10 @@ impl Plain {
 
     fn turn_done(&mut self, summary: &TurnSummary, page: &mut Page) {
         self.rest(page);
+        // A figure of the turn, not a line for each time.
+        if let (calls @ 1.., bytes) = std::mem::take(&mut self.pruned) {
+            self.status(&context::pruned(calls, bytes), page);
+        }
         if summary.denied > 0 {
             self.status(&words::denials(summary.denied), page);
         }

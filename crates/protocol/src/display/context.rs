@@ -33,6 +33,11 @@ pub fn pruned(calls: usize, bytes: u64) -> String {
     format!("context pruned: {} ({}) left out", count(calls, "old tool output"), size(bytes))
 }
 
+/// The same for a whole turn, beside what it took: `pruned 12 old tool outputs`.
+pub fn pruned_in_turn(calls: usize) -> String {
+    format!("pruned {}", count(calls, "old tool output"))
+}
+
 /// `tools changed: 12 more, mcp__files__read and others; …`.
 pub fn tools_changed(added: &[String], removed: &[String]) -> String {
     let told = |names: &[String], what: &str| {

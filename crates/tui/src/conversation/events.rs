@@ -157,7 +157,7 @@ impl Conversation {
             }
             Event::Attached { label, .. } => self.quiet(format!("attached {label}")),
             Event::Compacted(compacted) => self.quiet(context::compacted(&compacted.0)),
-            Event::Pruned { calls, bytes } => self.quiet(context::pruned(calls.len(), *bytes)),
+            Event::Pruned { calls, .. } => self.pruned += calls.len(),
             Event::InputCut { cuts } => self.quiet(context::cut(cuts)),
             Event::McpChanged(server) if server.error.is_some() => {
                 self.notice(NoticeLevel::Warning, &server.fault());
@@ -207,7 +207,13 @@ impl Conversation {
         let cost = turns::cost(summary)
             .filter(|_| !told && (self.ends_in_a_row(known) || !turns::is_short(summary)));
         let again = summary.outcome == Outcome::Error && !self.place.in_lines && !self.past;
-        let words = cost.into_iter().chain(again.then(|| try_again(self.did).to_owned())).collect::<Vec<_>>();
+        let pruned = std::mem::take(&mut self.pruned);
+        let pruned = (pruned > 0).then(|| context::pruned_in_turn(pruned));
+        let words = cost
+            .into_iter()
+            .chain(pruned)
+            .chain(again.then(|| try_again(self.did).to_owned()))
+            .collect::<Vec<_>>();
         self.close_turn(known, (!words.is_empty()).then(|| words.join(" · ")));
         // On a screen each of them stands where it was asked for.
         if summary.denied > 0 && self.place.in_lines {

@@ -80,6 +80,8 @@ pub(crate) struct Conversation {
     /// Calls whose arguments still stream.
     announced: Vec<Announced>,
     retry: Option<String>,
+    /// Old outputs that left the context in this turn: told once, at its end.
+    pruned: usize,
     todos: Vec<Todo>,
     /// Turns that began since anybody changed them: a list that nobody works on is not pinned for ever.
     todos_untouched: usize,
@@ -135,6 +137,7 @@ impl Conversation {
             thought_told: false,
             announced: Vec::new(),
             retry: None,
+            pruned: 0,
             todos: Vec::new(),
             todos_untouched: 0,
             stopped: false,

@@ -279,6 +279,23 @@ fn an_answer_that_went_on_after_a_break_says_so_once() {
 }
 
 #[test]
+fn what_was_pruned_is_one_figure_of_the_turn() {
+    let pruned = |id: &str| Event::Pruned { calls: vec![id.to_owned(), format!("{id}2")], bytes: 10 };
+    let mut shown = Shown::new(100);
+    shown.tell([
+        prompt("go"),
+        pruned("a"),
+        pruned("b"),
+        delta("Done."),
+        said("Done."),
+        over(Outcome::Completed),
+    ]);
+    let all = shown.settled.join("\n");
+    assert_eq!(all.matches("pruned").count(), 1, "{all}");
+    assert!(all.contains("pruned 4 old tool outputs"), "{all}");
+}
+
+#[test]
 fn memory_stays_bounded_and_the_lines_of_calls_stay() {
     let mut shown = Shown::new(80);
     shown.tell([prompt("go")]);
