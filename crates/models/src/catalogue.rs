@@ -67,17 +67,14 @@ impl ProviderEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    pub first_byte: Duration,
+    /// None where nobody set it: then servers of a private network have all the time they need to read a prompt.
+    pub first_byte: Option<Duration>,
     pub idle: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(120),
-            idle: Duration::from_secs(90),
-        }
+        Self { connect: Duration::from_secs(10), first_byte: None, idle: Duration::from_secs(90) }
     }
 }
 

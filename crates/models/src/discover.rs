@@ -26,8 +26,8 @@ impl ProbeLimits {
 }
 
 /// Where local servers listen by default, in the order of preference.
-pub const LOCAL_SERVERS: [(&str, u16); 4] =
-    [("vllm", 8000), ("llamacpp", 8080), ("ollama", 11434), ("lmstudio", 1234)];
+pub const LOCAL_SERVERS: [(&str, u16); 5] =
+    [("vllm", 8000), ("llamacpp", 8080), ("llama-server", 9931), ("ollama", 11434), ("lmstudio", 1234)];
 
 /// A server that answered, and the model it offers first.
 #[derive(Clone, Debug, PartialEq)]

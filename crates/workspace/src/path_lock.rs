@@ -76,7 +76,7 @@ struct OwnList {
 impl OwnList {
     fn create(dir: &Path) -> Option<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir).ok()?;
-        let path = dir.join(format!("{}.lock", uuid::Uuid::new_v4().simple()));
+        let path = dir.join(format!("{}.lock", crate::random_id().simple()));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
         if file.try_lock().is_ok() {
             return Some(Self { path, _file: file });

@@ -47,7 +47,7 @@ async fn silence_before_and_after_the_head() {
     ]);
     let http = Http::new(SHORT);
     let mut request = post(&server.url(), None);
-    request.answer_within = SHORT;
+    request.answer_within = Some(SHORT);
     assert_eq!(said(&http, request).await, Err(NetError::NoAnswer { after: SHORT }));
 
     let mut response = http.send(post(&server.url(), None)).await.unwrap();

@@ -71,7 +71,7 @@ impl Turn {
                     return Outcome::Error;
                 }
             }
-            let (answer, result) = stream::answer(native, io).await;
+            let (mut answer, result) = stream::answer(native, io).await;
             self.usage.add(answer.usage);
             if !answer.text.is_empty() {
                 self.text.clone_from(&answer.text);
@@ -105,6 +105,7 @@ impl Turn {
                     }
                 }
             }
+            stop::tell_cut_call(&mut answer, io).await;
             let gauge = native.gauge(&io.session.events.transcript());
             self.calls.room = ResultRoom::new(gauge.result_bytes());
             self.calls.run(answer.calls, io).await;
