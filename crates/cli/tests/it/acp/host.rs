@@ -125,7 +125,7 @@ fn a_permission_is_about_all_that_was_said_of_its_call() {
     let root = zdx.root().display();
     let expected = format!(
         "[tool] edit Write b @ {root}/b\n[permission] auto-deny edit Write b: {root}/b: writing needs --write\n\
-         [tool] read Read a\n[permission] auto-allow read Read a\n"
+         [tool] read Read a\n[tool.in] {{\"path\":\"a\"}}\n[permission] auto-allow read Read a\n"
     );
     assert_eq!(output.stdout, expected);
 }
