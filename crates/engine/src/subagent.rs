@@ -108,7 +108,7 @@ impl Subagents {
     /// `call` is the parent's call that this is done for.
     async fn run(&self, work: SubagentTask, call: ToolRunContext) -> ToolOutput {
         let SubagentTask { agent, prompt, about } = work;
-        // Whoever waits here is first in line for the next one that ends.
+        // The tasks that wait here start in order as others end.
         let _permit = tokio::select! {
             biased;
             () = call.cancel.cancelled() => None,

@@ -110,7 +110,7 @@ impl Client {
         Ok(body)
     }
 
-    /// How long an answer may take to begin, if there is a limit.
+    /// The time that an answer may take to begin, if there is a limit.
     fn first_byte(&self, url: &Url) -> Option<Duration> {
         let nearby = url.host_str().is_some_and(zdx_net::is_private);
         self.inner.timeouts.first_byte.or((!nearby).then_some(FIRST_BYTE))

@@ -14,7 +14,7 @@ const LONGEST_LOADING: Duration = Duration::from_secs(30 * 60);
 /// So much later than a server asked for at most, that many clients do not come back at once.
 const LATEST: f64 = 1.0;
 
-/// How much patience there is with one answer.
+/// Limits on asking again for one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryLimits {
     /// None at all where this is zero.
@@ -23,10 +23,10 @@ pub struct RetryLimits {
     pub max_time: Duration,
 }
 
-/// What was done about the failures of one answer.
+/// The failures of one answer so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetriesMade {
-    /// Of whatever kind; waiting for a model to load is none.
+    /// Failures of any kind; waiting for a model to load is none.
     pub attempts: u32,
     /// Since the first failure.
     pub elapsed: Duration,

@@ -77,7 +77,7 @@ fn collect(value: &Value, each: &mut impl FnMut(&Value)) {
     }
 }
 
-/// What a text-only model reads in the place of an image.
+/// The note that a text-only model reads in the place of an image.
 fn note(name: &str) -> String {
     format!("[image not sent: {name}, PNG 1280×800, 29 B; this model is not known to take images")
 }

@@ -89,7 +89,7 @@ fn a_model_in_use_becomes_the_default_in_the_users_own_file() {
     zdx.run(["exec", "-p", "x"]).success();
     assert_eq!(models(&server), ["other", "other"]);
 
-    // What goes before the file is told, and what is wrong with it.
+    // A setting that goes before the file is named, and so is a mistake in the file.
     let lines = "/model scripted\n/model --default\n/model --default x\n";
     let told = zdx.command().env("ZDX_MODEL", "test/other").stdin(lines).run().success().stderr;
     assert!(told.contains("(here environment ZDX_MODEL goes before it)"), "{told}");

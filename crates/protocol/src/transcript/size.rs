@@ -19,7 +19,7 @@ pub struct ContextSize {
     /// What was said, and the calls.
     pub messages: u64,
     pub tool_results: u64,
-    /// How images are counted in all of these.
+    /// The rule by which images are counted in all of these.
     pub image_cost: ImageCost,
     /// There are or were some.
     pub has_images: bool,

@@ -291,7 +291,7 @@ fn hints() -> Vec<String> {
     ["/help · @file · !cmd · Shift-Tab preset", "/help · @file · !cmd", "/help", ""].map(str::to_owned).into()
 }
 
-/// What the context took when it was last sent, and what was written in this turn. The context is the last to go.
+/// The tokens of the context as it was last sent, and of the answers of this turn. The context is the last to go.
 fn spent((input, output): (u64, u64)) -> Vec<String> {
     let (read, written) = (tokens(input), tokens(output));
     match input {

@@ -141,7 +141,7 @@ pub(crate) fn plan(
         compaction,
         summary_bytes: match trigger {
             Trigger::Auto | Trigger::Refused => (room * 3 / 10).clamp(squeeze.least_summary(), MOST_SUMMARY),
-            // Whoever asks has a reason, also where there is room: the summary is in proportion to what it replaces.
+            // A person who asks has a reason, also where there is room: the summary is in proportion to what it replaces.
             Trigger::Asked => {
                 let most = usize::try_from(transcript.size().total() / 3).unwrap_or(MOST_SUMMARY);
                 (room * 3 / 10).min(most).clamp(squeeze.least_summary(), MOST_SUMMARY)

@@ -57,7 +57,7 @@ async fn the_table_decides_about_calls_by_their_kind() {
     }
 }
 
-/// What only a title or a kind names could be anything.
+/// A title and a kind can be written over any call.
 #[tokio::test]
 async fn title_and_kind_alone_allow_nothing() {
     for kind in [

@@ -29,7 +29,7 @@ struct GivenId {
 }
 
 impl AnswerIds {
-    /// How many calls are known of.
+    /// Returns the number of calls that are known of.
     pub(super) fn len(&self) -> usize {
         self.given.len()
     }

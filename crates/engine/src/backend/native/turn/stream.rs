@@ -299,7 +299,7 @@ async fn take(event: ModelEvent, endpoint: &Endpoint, answer: &mut ModelAnswer, 
     }
 }
 
-/// Of more calls than are run the first beyond them tells the model so.
+/// The first call beyond those that are run tells the model so.
 fn cap_calls(answer: &mut ModelAnswer) {
     let all = answer.calls.len() + answer.dropped_calls;
     if let Some(first) = answer.calls.get_mut(MOST_CALLS) {
