@@ -67,6 +67,7 @@ fn ended() -> Event {
         outcome,
         text: String::new(),
         usage,
+        last_request: None,
         denied: 0,
         duration_ms: 1,
         cut_short: None,
