@@ -195,8 +195,9 @@ impl Catalogue {
         model: &'a str,
         provider: Option<&'a str>,
     ) -> Result<(&'a str, &'a str), ModelError> {
-        let rest =
-            |prefix: &str| model.strip_prefix(prefix).map_or(model, |rest| rest.trim_start_matches('/'));
+        let rest = |prefix: &str| {
+            model.strip_prefix(prefix).map_or(model, |rest| rest.strip_prefix('/').unwrap_or(rest))
+        };
         if let Some(provider) = provider {
             let named = model.split_once('/').is_some_and(|(first, _)| first == provider);
             return Ok((provider, if named { rest(provider) } else { model }));
