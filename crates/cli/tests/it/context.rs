@@ -362,6 +362,24 @@ fn what_was_only_pruned_is_named() {
     assert!(shown.stderr.contains("never compacted: the model still sees all of it"), "{}", shown.stderr);
 }
 
+/// In case it cannot be kept from its thoughts.
+#[test]
+fn a_summary_of_a_model_that_thinks_has_room_for_thoughts() {
+    for (thinks, expected) in [(true, true), (false, false)] {
+        let server = ModelServer::start();
+        server.always(move |request| match (wants_summary(request), thinks) {
+            (true, _) => good_summary(),
+            (false, true) => Reply::chat().reasoning("hm").text("fine").done(),
+            (false, false) => Reply::chat().text("fine").done(),
+        });
+        place().chat(&server).command().stdin("one\n/compact\n").run().success();
+        let calls = server.calls();
+        let summary = calls.iter().find(|request| wants_summary(request)).expect("a summary was asked for");
+        let most = summary.body["max_tokens"].as_u64().unwrap();
+        assert_eq!(most > 4_096, expected, "thinks: {thinks}, max_tokens: {most}");
+    }
+}
+
 /// A model that thinks first would spend the whole answer on it.
 #[test]
 fn a_summary_is_asked_for_without_thinking() {

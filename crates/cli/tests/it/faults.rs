@@ -79,6 +79,19 @@ fn thousands_of_calls_in_one_answer_are_capped() {
     assert_eq!(server.calls()[1].messages().iter().filter(|m| m["role"] == "tool").count(), 257);
 }
 
+/// The time is that of one failure: what comes of an answer sets it back.
+#[test]
+fn an_answer_that_goes_on_has_all_its_time_again() {
+    let server = ModelServer::start_with([
+        Reply::status(500).header("retry-after-ms", "900").json(json!({"error": {"message": "no"}})),
+        Reply::chat().text("Half an").unfinished().done(),
+        Reply::chat().text(" answer.").done(),
+    ]);
+    let zdx = place().chat(&server).config_more("[retry]\nmax_seconds = 1");
+    let out = zdx.run(["exec", "-p", "go"]).success();
+    assert_eq!(out.stdout, "Half an answer.\n");
+}
+
 #[test]
 fn who_gives_up_says_after_how_much() {
     let server = ModelServer::start();

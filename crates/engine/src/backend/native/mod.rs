@@ -38,8 +38,6 @@ pub(crate) struct Native {
     validation: Option<Validation>,
     /// The user knows that the server leaves calls in the text: once is enough.
     told_of_text_calls: bool,
-    /// The model was seen to think.
-    thinks: bool,
     /// Whether files are as they were left was looked at, when the session was gone on with.
     looked_at_files: bool,
     models: ModelLister,
@@ -86,7 +84,6 @@ impl Native {
             top_p: persona.top_p.or(config.top_p),
             validation: None,
             told_of_text_calls: false,
-            thinks: false,
             looked_at_files: false,
             models: ModelLister::new(&seed),
             images: RequestImages::default(),

@@ -265,7 +265,7 @@ async fn ask_for_summary(
 ) -> Result<(Option<String>, Usage), Broken> {
     let request = summary::request(bytes);
     let left = gauge.left().saturating_sub(gauge.tokens(request.len()));
-    let thinks = native.thinks || has_thoughts(io.session.events.transcript().messages());
+    let thinks = has_thoughts(io.session.events.transcript().messages());
     let more = if thinks { FOR_THINKING } else { 0 };
     let wanted = ((gauge.tokens(bytes) * 3 / 2).clamp(LEAST_ASKED, MOST_ASKED) + more).min(left);
     let mut usage = Usage::default();

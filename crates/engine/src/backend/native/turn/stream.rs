@@ -87,7 +87,6 @@ pub(super) async fn answer(native: &mut Native, io: &TurnIo) -> (ModelAnswer, Re
         let error = match result {
             Ok(()) => {
                 native.budget.accept();
-                native.thinks |= answer.thought;
                 return (answer, Ok(()));
             }
             Err(Broken::Interrupted) => {
