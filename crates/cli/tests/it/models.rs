@@ -95,8 +95,8 @@ fn a_model_in_use_becomes_the_default_in_the_users_own_file() {
     assert!(told.contains("(here environment ZDX_MODEL goes before it)"), "{told}");
     assert!(told.contains("/model --default stands alone"), "{told}");
     assert_eq!(fs::read_to_string(&file).unwrap(), commented);
-    let pty = zdx.command().pty(60, 100);
-    pty.wait_for_text("›", crate::SOON);
+    // The session is open: what the file says from now on was not read.
+    let pty = crate::tui_start::open(&zdx, &[]);
     fs::write(&file, "model = [").unwrap();
     pty.send("/model other\r");
     pty.wait_for_text(offer, crate::SOON);
