@@ -1,4 +1,4 @@
-//! How to speak the Agent Client Protocol, version 1: as either side, lines of JSON-RPC over any two byte streams; as a client,
+//! The Agent Client Protocol, version 1: as either side, lines of JSON-RPC over any two byte streams; as a client,
 //! the handshake, sessions and turns. Starts no process, touches no file and decides nothing; unknown methods, fields and
 //! values pass through untouched, as real agents send them.
 

@@ -34,7 +34,7 @@ struct TerminalEntry {
     task: JoinHandle<()>,
 }
 
-/// How a program ended: by a code or by a signal.
+/// The end of a program: an exit code or a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TerminalExit {
     pub code: Option<i64>,

@@ -1,5 +1,6 @@
 //! Configuration: where zdx's files lie, the layers of settings and which of them wins, what a project's own files may do
-//! before they are trusted, and the markdown library of skills, agents and commands. Writes nothing but the trust store.
+//! before they are trusted, and the markdown library of skills, agents and commands. Writes nothing but the trust store
+//! and, when the user asks for it, the user's own configuration file.
 
 mod effective;
 pub mod library;
@@ -7,6 +8,7 @@ mod paths;
 mod project_files;
 mod settings;
 pub mod trust;
+pub mod user_file;
 
 pub use effective::{ConfigLocation, EffectiveConfig};
 pub use paths::{AppPaths, AppPathsError, Environment};

@@ -92,6 +92,7 @@ enum Task {
     Compact,
     Check,
     SetModel(String),
+    KeepModel,
     SetAgent(String),
 }
 
@@ -199,6 +200,7 @@ impl Engine {
             }
             Task::Undo(way) => self.undo(way).await.map_err(|error| (ErrorKind::Session, error.to_string())),
             Task::SetModel(model) => self.set_model(&model).await.map_err(|why| (ErrorKind::Config, why)),
+            Task::KeepModel => self.keep_model().await.map_err(|why| (ErrorKind::Config, why)),
             Task::SetAgent(agent) => self.set_agent(&agent).await.map_err(|why| (ErrorKind::Config, why)),
         };
         let end = match done {
@@ -355,6 +357,7 @@ impl Queue {
             Command::Check(Some(CheckChoice::Run)) => self.work.push_back((id, Task::Check)),
             Command::Check(choice) => aside.check(session, id, choice),
             Command::SetModel(model) => self.work.push_back((id, Task::SetModel(model))),
+            Command::KeepModel => self.work.push_back((id, Task::KeepModel)),
             Command::SetAgent(agent) => self.work.push_back((id, Task::SetAgent(agent))),
             Command::Answer { request, decision } => {
                 let end = match session.policy.approvals.answer(request, decision) {

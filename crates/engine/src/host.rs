@@ -175,6 +175,7 @@ impl Host {
                 | Command::Shell(_)
                 | Command::Compact
                 | Command::SetModel(_)
+                | Command::KeepModel
                 | Command::SetAgent(_)
                 | Command::Revert { .. }
                 | Command::Redo

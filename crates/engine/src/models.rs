@@ -169,7 +169,7 @@ impl ModelPicker {
         Ok(Chosen { endpoint, context_limit: first.context_limit, by_name: false })
     }
 
-    /// What the user configured for a model, else what is known of it by its name.
+    /// Whether a model takes images: by the configuration, else by its name.
     pub fn takes_images(&self, endpoint: &Endpoint) -> bool {
         let configured = self.config.model_entry(&endpoint.provider, &endpoint.model).images;
         configured.unwrap_or_else(|| self.catalogue.takes_images(&endpoint.model))

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use zdx_protocol::display::text::one_line;
 use zdx_protocol::display::{labels, titles};
@@ -46,6 +46,8 @@ pub(crate) struct Subagents {
     denied: AtomicU32,
     /// The tokens that children used in the parent's turn.
     used: Mutex<Usage>,
+    /// Permits for children at work (`tasks.max_parallel`): each is a stream of requests of its own.
+    running: Semaphore,
 }
 
 /// Names a subagent to its parent's front end.
@@ -67,7 +69,14 @@ struct Child {
 
 impl Subagents {
     pub(crate) fn new(session: Session) -> Self {
-        Self { session, seed: Mutex::default(), denied: AtomicU32::default(), used: Mutex::default() }
+        let running = Semaphore::new(session.spec.config.tasks.max_parallel);
+        Self {
+            session,
+            seed: Mutex::default(),
+            denied: AtomicU32::default(),
+            used: Mutex::default(),
+            running,
+        }
     }
 
     /// Returns the tools of an agent that the user talks to: those of every agent, and `task` for the agents that its rules
@@ -99,6 +108,12 @@ impl Subagents {
     /// `call` is the parent's call that this is done for.
     async fn run(&self, work: SubagentTask, call: ToolRunContext) -> ToolOutput {
         let SubagentTask { agent, prompt, about } = work;
+        // The tasks that wait here start in order as others end.
+        let _permit = tokio::select! {
+            biased;
+            () = call.cancel.cancelled() => None,
+            permit = self.running.acquire() => permit.ok(),
+        };
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
         let child = match self.make(&agent, &call.id, events) {
             Ok(child) => child,

@@ -87,7 +87,7 @@ pub(crate) fn empty_summary(outcome: Outcome) -> TurnSummary {
 }
 
 fn summary(result: TurnResult, duration_ms: u64) -> TurnSummary {
-    let TurnResult { outcome, text, usage, denied, cut_short } = result;
+    let TurnResult { outcome, text, usage, last_request, denied, cut_short } = result;
     let cut_short = cut_short.filter(|_| outcome == Outcome::Completed);
-    TurnSummary { outcome, text, usage, denied, duration_ms, cut_short, begun: false }
+    TurnSummary { outcome, text, usage, last_request, denied, duration_ms, cut_short, begun: false }
 }

@@ -1,12 +1,8 @@
 //! Servers added to, removed from and switched in the user's own configuration file. Only that place of the file changes:
 //! comments and everything else stay as they were written.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 use zdx_protocol::redact::names_secret_value;
@@ -15,8 +11,7 @@ use super::comments;
 use super::entry::check_name;
 use super::names;
 use zdx_config::AppPaths;
-use zdx_config::{ConfigError, find_config_file};
-use zdx_workspace::own_files::{ensure_dir, lock_beside};
+use zdx_config::user_file::{UserFileError, edit_user_file, is_json, parse_json, parse_toml};
 
 /// Where servers may stand in a file: in our words, in those of others.
 const TABLES: [&str; 2] = ["mcp", "mcpServers"];
@@ -25,7 +20,7 @@ const LONGEST_NAME: usize = 24;
 #[derive(Debug, thiserror::Error)]
 pub enum ServerEditError {
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    File(#[from] UserFileError),
     #[error("{0}")]
     Name(String),
     #[error("{} has a server named {name} already; remove it first, or choose another name", file.display())]
@@ -36,10 +31,6 @@ pub enum ServerEditError {
         "{name} looks like a secret, which has no place in a file: export it, and give --env {name} alone"
     )]
     Secret { name: String },
-    #[error("{} cannot be read as it is: {why}; put it right first", file.display())]
-    Syntax { file: PathBuf, why: String },
-    #[error("cannot write {}: {source}", file.display())]
-    Write { file: PathBuf, source: io::Error },
 }
 
 pub struct ServerAddition<'a> {
@@ -65,7 +56,7 @@ pub fn add(paths: &AppPaths, addition: &ServerAddition<'_>) -> Result<PathBuf, S
     check_name(name).map_err(ServerEditError::Name)?;
     let environment =
         addition.environment.iter().map(|given| variable(given)).collect::<Result<Vec<_>, _>>()?;
-    change(paths, |file, text| {
+    edit_user_file(paths, |file, text| {
         match is_json(file, text) {
             true => json_add(text, addition, &environment),
             false => toml_add(text, addition, &environment),
@@ -75,7 +66,7 @@ pub fn add(paths: &AppPaths, addition: &ServerAddition<'_>) -> Result<PathBuf, S
 }
 
 pub fn remove(paths: &AppPaths, name: &str) -> Result<PathBuf, ServerEditError> {
-    change(paths, |file, text| {
+    edit_user_file(paths, |file, text| {
         match is_json(file, text) {
             true => json_change(text, name, |server| server.remove()),
             false => toml_remove(text, name),
@@ -85,7 +76,7 @@ pub fn remove(paths: &AppPaths, name: &str) -> Result<PathBuf, ServerEditError> 
 }
 
 pub fn set_enabled(paths: &AppPaths, name: &str, enabled: bool) -> Result<PathBuf, ServerEditError> {
-    change(paths, |file, text| {
+    edit_user_file(paths, |file, text| {
         match is_json(file, text) {
             true => json_change(text, name, |server| {
                 let Some(server) = server.object_value() else { return };
@@ -131,7 +122,7 @@ impl EditFault {
         match self {
             Self::There => ServerEditError::There { file, name },
             Self::Missing => ServerEditError::Missing { file, name },
-            Self::Syntax(why) => ServerEditError::Syntax { file, why },
+            Self::Syntax(why) => UserFileError::Syntax { file, why }.into(),
         }
     }
 }
@@ -230,8 +221,7 @@ fn holder(document: &DocumentMut, name: &str) -> Result<&'static str, EditFault>
 }
 
 fn toml(text: &str) -> Result<DocumentMut, EditFault> {
-    // The error's own rendering quotes the source line, which may hold a secret.
-    text.parse().map_err(|error: toml_edit::TomlError| EditFault::Syntax(error.message().to_owned()))
+    parse_toml(text).map_err(EditFault::Syntax)
 }
 
 fn json_add(
@@ -273,54 +263,17 @@ fn json_change(
 }
 
 fn json(text: &str) -> Result<CstRootNode, EditFault> {
-    CstRootNode::parse(text, &ParseOptions::default())
-        .map_err(|error| EditFault::Syntax(format!("line {}: {}", error.line_display(), error.kind())))
-}
-
-fn is_json(file: &Path, text: &str) -> bool {
-    match file.extension().and_then(|extension| extension.to_str()) {
-        Some("toml") => false,
-        Some("json" | "jsonc") => true,
-        Some(_) | None => text.trim_start().starts_with('{'),
-    }
-}
-
-/// Reads the user's file, changes it, and puts it back whole or not at all. One that a link leads to stays behind it.
-fn change(
-    paths: &AppPaths,
-    change: impl FnOnce(&Path, &str) -> Result<String, ServerEditError>,
-) -> Result<PathBuf, ServerEditError> {
-    let file = match paths.named_config() {
-        Some((_, file)) => file.to_owned(),
-        None => find_config_file(paths.base())?.unwrap_or_else(|| paths.default_config_file()),
-    };
-    let failed = |source: io::Error| ServerEditError::Write { file: file.clone(), source };
-    let target = fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
-    let folder = target.parent().unwrap_or(Path::new("/"));
-    ensure_dir(folder).map_err(failed)?;
-    let _lock = lock_beside(&target).map_err(failed)?;
-    let text = match fs::read_to_string(&target) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(failed(error)),
-    };
-    let changed = change(&file, &text)?;
-    let mut written = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    written.write_all(changed.as_bytes()).map_err(failed)?;
-    // New ones are the user's alone, as temporary files are.
-    if let Ok(before) = fs::metadata(&target) {
-        let mode = fs::Permissions::from_mode(before.permissions().mode());
-        written.as_file().set_permissions(mode).map_err(failed)?;
-    }
-    written.as_file().sync_all().map_err(failed)?;
-    let _: File = written.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(file)
+    parse_json(text).map_err(EditFault::Syntax)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
+
+    use jsonc_parser::ParseOptions;
     use zdx_config::Environment;
+
+    use super::*;
 
     fn with(
         name: &str,

@@ -154,7 +154,7 @@ impl ServerTask {
             };
             let fault = match up {
                 Ok((running, listing)) => {
-                    // Whoever waits for the link goes by what it lists in this run.
+                    // A call that waits for the link goes by the list of this run.
                     self.list(listing, &ground);
                     self.ready(began, &running.link);
                     ring(&bell, at);

@@ -67,17 +67,14 @@ impl ProviderEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    pub first_byte: Duration,
+    /// None where nobody set it: then servers of a private network have all the time they need to read a prompt.
+    pub first_byte: Option<Duration>,
     pub idle: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(120),
-            idle: Duration::from_secs(90),
-        }
+        Self { connect: Duration::from_secs(10), first_byte: None, idle: Duration::from_secs(90) }
     }
 }
 
@@ -198,8 +195,9 @@ impl Catalogue {
         model: &'a str,
         provider: Option<&'a str>,
     ) -> Result<(&'a str, &'a str), ModelError> {
-        let rest =
-            |prefix: &str| model.strip_prefix(prefix).map_or(model, |rest| rest.trim_start_matches('/'));
+        let rest = |prefix: &str| {
+            model.strip_prefix(prefix).map_or(model, |rest| rest.strip_prefix('/').unwrap_or(rest))
+        };
         if let Some(provider) = provider {
             let named = model.split_once('/').is_some_and(|(first, _)| first == provider);
             return Ok((provider, if named { rest(provider) } else { model }));

@@ -26,8 +26,8 @@ impl ProbeLimits {
 }
 
 /// Where local servers listen by default, in the order of preference.
-pub const LOCAL_SERVERS: [(&str, u16); 4] =
-    [("vllm", 8000), ("llamacpp", 8080), ("ollama", 11434), ("lmstudio", 1234)];
+pub const LOCAL_SERVERS: [(&str, u16); 5] =
+    [("vllm", 8000), ("llamacpp", 8080), ("llama-server", 9931), ("ollama", 11434), ("lmstudio", 1234)];
 
 /// A server that answered, and the model it offers first.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +112,15 @@ mod tests {
     }
 
     /// The clock of this runtime stands still until nothing else is left to do.
+    #[test]
+    fn servers_are_looked_for_where_their_provider_says() {
+        let catalogue = crate::Catalogue::with(&std::collections::BTreeMap::new()).unwrap();
+        for (name, port) in LOCAL_SERVERS {
+            let base_url = catalogue.provider(name).and_then(|entry| entry.base_url.as_deref());
+            assert_eq!(base_url, Some(format!("http://127.0.0.1:{port}/v1").as_str()), "{name}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_silent_server_costs_its_limit_once_and_no_more() {
         let limits = ProbeLimits::QUICK;

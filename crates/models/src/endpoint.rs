@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use zdx_net::Url;
 
-use crate::ModelError;
-use crate::wire::{Auth, Target, Wire};
+use crate::wire::{Auth, Target, Wire, wants_completion_tokens};
+use crate::{ModelError, ThinkingSwitch};
 
 /// The built-in model's provider name; reserved.
 pub const DEMO: &str = zdx_protocol::display::demo::NAME;
@@ -88,6 +88,25 @@ impl Endpoint {
         if self.is_demo() { DEMO.to_owned() } else { format!("{}/{}", self.provider, self.model) }
     }
 
+    /// The switch for thinking of who answers here; None where none is known, or none is needed.
+    pub fn thinking_switch(&self) -> Option<ThinkingSwitch> {
+        let url = self.base().ok().filter(|_| self.wire == Wire::OpenaiChat)?;
+        let (host, model) = (url.host_str()?.to_ascii_lowercase(), self.model.to_ascii_lowercase());
+        let is_at =
+            |hosts: &[&str]| hosts.iter().any(|name| host == *name || host.ends_with(&format!(".{name}")));
+        Some(match () {
+            () if model.contains("gpt-oss") || wants_completion_tokens(&model) => ThinkingSwitch::Effort,
+            () if zdx_net::is_private(&host) => ThinkingSwitch::Template,
+            () if is_at(&["openrouter.ai"]) => ThinkingSwitch::Reasoning,
+            () if is_at(&["aliyuncs.com", "siliconflow.cn", "siliconflow.com"]) => {
+                ThinkingSwitch::EnableThinking
+            }
+            () if is_at(&["bigmodel.cn", "z.ai", "deepseek.com", "moonshot.cn", "moonshot.ai"]) => {
+                ThinkingSwitch::ThinkingType
+            }
+            () => return None,
+        })
+    }
     /// The address of what its wire asks for.
     pub(crate) fn url(&self, target: &Target) -> Result<Url, ModelError> {
         Ok(target.under(&self.base()?, self.wire))
@@ -152,6 +171,26 @@ mod tests {
         assert!(!shown.contains("sk-1") && !shown.contains("hidden"), "{shown}");
         for bad in ["", " \n", "a\nb", "a\u{0}b", "schlüssel"] {
             assert!(Secret::new(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn each_place_has_its_switch() {
+        for (base, model, expected) in [
+            ("http://127.0.0.1:8000/v1", "qwen3-8b", Some(ThinkingSwitch::Template)),
+            ("http://192.168.1.5:8080", "glm-4.7", Some(ThinkingSwitch::Template)),
+            ("http://127.0.0.1:8000/v1", "gpt-oss-20b", Some(ThinkingSwitch::Effort)),
+            ("https://api.openai.com/v1", "o4-mini", Some(ThinkingSwitch::Effort)),
+            ("https://api.openai.com/v1", "gpt-4.1", None),
+            ("https://openrouter.ai/api/v1", "qwen/qwen3", Some(ThinkingSwitch::Reasoning)),
+            ("https://dashscope-intl.aliyuncs.com/x", "qwen-plus", Some(ThinkingSwitch::EnableThinking)),
+            ("https://api.z.ai/api/paas/v4", "glm-4.6", Some(ThinkingSwitch::ThinkingType)),
+            ("https://fooz.ai/v1", "glm-4.6", None),
+        ] {
+            let endpoint = Endpoint::new("lab", Wire::OpenaiChat, base, model);
+            assert_eq!(endpoint.thinking_switch(), expected, "{base} {model}");
+            let other = Endpoint::new("lab", Wire::Anthropic, base, model);
+            assert_eq!(other.thinking_switch(), None);
         }
     }
 }

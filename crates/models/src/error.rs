@@ -50,6 +50,49 @@ pub enum ModelError {
     Setup(String),
 }
 
+impl ModelError {
+    /// The server is up and its model is not.
+    pub fn is_loading(&self) -> bool {
+        const WORDS: [&str; 4] = ["loading", "warming up", "being loaded", "starting up"];
+        let Self::Status { status: 503, message, .. } = self else { return false };
+        let message = message.to_lowercase();
+        WORDS.iter().any(|words| message.contains(words))
+    }
+
+    /// Why an answer is asked for again, the shortest words first: `overloaded (529)`, and what the server said about it.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Status { status, message, .. } => {
+                let what = match status {
+                    _ if self.is_loading() => "loading its model",
+                    408 | 504 => "timed out",
+                    429 => "rate limited",
+                    502 => "bad gateway",
+                    503 | 529 => "overloaded",
+                    500.. => "server error",
+                    _ => "refused",
+                };
+                match message.as_str() {
+                    "" => format!("{what} ({status})"),
+                    said => format!("{what} ({status}): {said}"),
+                }
+            }
+            // The hints behind it are for whoever gives up.
+            Self::Connect { url, message } => {
+                let why = message.split(';').next().unwrap_or_default();
+                format!("{why}: {url}")
+            }
+            Self::Cut(why) => format!("the connection broke: {why}"),
+            Self::Api { message, .. } => format!("server error: {message}"),
+            Self::Timeout { .. }
+            | Self::ContextTooLong { .. }
+            | Self::Empty(_)
+            | Self::Protocol(_)
+            | Self::Setup(_) => self.to_string(),
+        }
+    }
+}
+
 /// The way to a server failed: said as it is for a provider, whose entry has a `ca_file`.
 impl From<NetError> for ModelError {
     fn from(error: NetError) -> Self {
@@ -85,6 +128,33 @@ fn timeout_text(phase: TimeoutPhase, after: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_for_a_retry_begins_with_few_words() {
+        let status = |status: u16, message: &str| ModelError::Status {
+            status,
+            message: message.to_owned(),
+            kind: None,
+            retry_after: None,
+            should_retry: None,
+        };
+        for (error, reason) in [
+            (status(529, "Overloaded"), "overloaded (529): Overloaded"),
+            (status(429, "slow down"), "rate limited (429): slow down"),
+            (status(500, ""), "server error (500)"),
+            (status(503, "Loading model"), "loading its model (503): Loading model"),
+            (ModelError::Cut("reset".into()), "the connection broke: reset"),
+            (
+                ModelError::Connect {
+                    url: "http://h".into(),
+                    message: "connection refused; is it up?".into(),
+                },
+                "connection refused: http://h",
+            ),
+        ] {
+            assert_eq!(error.reason(), reason);
+        }
+    }
 
     /// What a user reads when the way to a server fails.
     #[test]

@@ -15,6 +15,8 @@ use crate::{ModelError, ModelEvent, ModelRequest, demo};
 
 /// An error's words; the rest of a longer page is not read.
 const MAX_ERROR_BODY: usize = 64 * 1024;
+/// Time for an answer to begin, where nobody set one and the server is not of a private network.
+const FIRST_BYTE: Duration = Duration::from_secs(120);
 /// A whole answer begins only when it is complete, so its first byte takes as much longer.
 const WHOLE_ANSWER: u32 = 5;
 
@@ -80,10 +82,11 @@ impl Client {
             Ready::Demo(events) => return Ok(ModelStream::ready(events)),
             Ready::Encoded { request, streamed, decoder } => (request, streamed, decoder),
         };
-        let Timeouts { first_byte, idle, .. } = self.inner.timeouts;
-        let first_byte = if streamed { first_byte } else { first_byte * WHOLE_ANSWER };
-        let deadline = Instant::now() + first_byte;
+        let idle = self.inner.timeouts.idle;
         let url = endpoint.url(&encoded.target)?;
+        let first_byte = self.first_byte(&url);
+        let first_byte = first_byte.map(|limit| if streamed { limit } else { limit * WHOLE_ANSWER });
+        let deadline = first_byte.map(|limit| Instant::now() + limit);
         let response =
             self.send(endpoint, Method::POST, url, encoded.headers, Some(encoded.body), first_byte).await?;
         let waits = stream::Waits { deadline, first_byte, idle, drain: self.inner.drain };
@@ -100,10 +103,17 @@ impl Client {
         let Timeouts { first_byte, idle, .. } = self.inner.timeouts;
         let url = endpoint.url(target)?;
         let headers = endpoint.wire.headers();
-        let mut response = self.send(endpoint, Method::GET, url, headers, None, first_byte).await?;
+        let answer_within = Some(first_byte.unwrap_or(FIRST_BYTE));
+        let mut response = self.send(endpoint, Method::GET, url, headers, None, answer_within).await?;
         let mut body = Vec::new();
         response.read_into(&mut body, limit, idle).await?;
         Ok(body)
+    }
+
+    /// The time that an answer may take to begin, if there is a limit.
+    fn first_byte(&self, url: &Url) -> Option<Duration> {
+        let nearby = url.host_str().is_some_and(zdx_net::is_private);
+        self.inner.timeouts.first_byte.or((!nearby).then_some(FIRST_BYTE))
     }
 
     async fn send(
@@ -113,7 +123,7 @@ impl Client {
         url: Url,
         headers: &[(&str, &str)],
         body: Option<Vec<u8>>,
-        first_byte: Duration,
+        first_byte: Option<Duration>,
     ) -> Result<Response, ModelError> {
         let mut headers = all_headers(endpoint, headers)?;
         if body.is_some() {

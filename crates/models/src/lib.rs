@@ -23,5 +23,5 @@ pub use error::{ModelError, TimeoutPhase};
 pub use http::{Client, Outgoing};
 pub use images::RequestImages;
 pub use listing::{ModelInfo, list_models};
-pub use request::{ModelEvent, ModelRequest, StopReason, Thinking};
+pub use request::{ModelEvent, ModelRequest, StopReason, Thinking, ThinkingSwitch};
 pub use stream::ModelStream;

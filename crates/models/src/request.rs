@@ -16,7 +16,25 @@ pub struct ModelRequest<'a> {
     pub temperature: Option<f64>,
     pub top_p: Option<f64>,
     pub thinking: Option<Thinking>,
+    /// Asks for an answer without thinking, in the way that the server knows.
+    pub thinking_off: Option<ThinkingSwitch>,
     pub stream: bool,
+}
+
+/// The switch for thinking that a server or a family of models has. Servers refuse fields that they do not know, so none is
+/// sent at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinkingSwitch {
+    /// llama.cpp, vLLM, SGLang: handed to the chat template.
+    Template,
+    /// OpenAI's reasoning models, gpt-oss: less is all there is.
+    Effort,
+    /// OpenRouter.
+    Reasoning,
+    /// DashScope, SiliconFlow.
+    EnableThinking,
+    /// GLM, DeepSeek, Kimi.
+    ThinkingType,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

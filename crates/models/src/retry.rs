@@ -1,27 +1,53 @@
-//! The one decision whether to ask a server again, and when. Pure: the caller waits and brings the dice.
+//! The one decision whether to ask a server again, and when. Pure: the caller waits, keeps the time and brings the dice.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::ModelError;
 
-/// A longer wait is the user's to decide.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const FIRST_DELAY: f64 = 0.5;
-const LONGEST_DELAY: f64 = 8.0;
+const LONGEST_DELAY: f64 = 40.0;
+/// A server that loads its model is asked this often.
+const LOADING_DELAY: f64 = 5.0;
+/// Large models take long to load, from a slow disk above all.
+const LONGEST_LOADING: Duration = Duration::from_secs(30 * 60);
+/// So much later than a server asked for at most, that many clients do not come back at once.
+const LATEST: f64 = 1.0;
+
+/// Limits on asking again for one answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryLimits {
+    /// None at all where this is zero.
+    pub max_attempts: u32,
+    /// From the first failure on. What comes of an answer sets it back.
+    pub max_time: Duration,
+}
+
+/// The failures of one answer so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RetriesMade {
+    /// Failures of any kind; waiting for a model to load is none.
+    pub attempts: u32,
+    /// Since the first failure.
+    pub elapsed: Duration,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Retry {
     After(Duration),
-    No { why: NoRetry },
+    /// The server is loading its model: asked again without a count.
+    WhenLoaded(Duration),
+    No {
+        why: NoRetry,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRetry {
     /// The same request would fail the same way.
     Final,
-    /// All retries are used up.
-    Exhausted,
+    /// All retries are used up, or the time for them is.
+    Exhausted(RetriesMade),
     /// The server wants to be left alone for longer than we wait.
     TooLong(Duration),
 }
@@ -30,7 +56,16 @@ impl fmt::Display for NoRetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Final => f.write_str("trying again would not help"),
-            Self::Exhausted => f.write_str("tried again without success"),
+            Self::Exhausted(RetriesMade { attempts, elapsed }) => {
+                let tries = if *attempts == 1 { "retry" } else { "retries" };
+                let seconds = elapsed.as_secs();
+                match (seconds / 60, seconds % 60) {
+                    (0, seconds) => write!(f, "gave up after {attempts} {tries} in {seconds} s"),
+                    (minutes, seconds) => {
+                        write!(f, "gave up after {attempts} {tries} in {minutes} min {seconds:02} s")
+                    }
+                }
+            }
             Self::TooLong(wait) => {
                 write!(f, "the server asks to wait {} s; try again then", wait.as_secs_f64().ceil())
             }
@@ -38,27 +73,40 @@ impl fmt::Display for NoRetry {
     }
 }
 
-/// `attempt` counts the retries made so far, of whatever kind; `jitter` is a random number from 0 to 1. Whether the
-/// answer is asked for anew or goes on where it stopped is for whoever knows what was shown of it.
-pub fn decide(error: &ModelError, attempt: u32, max_retries: u32, jitter: f64) -> Retry {
+/// `jitter` is a random number from 0 to 1. Whether the answer is asked for anew or goes on where it stopped is for whoever
+/// knows what was shown of it.
+pub fn decide(error: &ModelError, made: RetriesMade, limits: RetryLimits, jitter: f64) -> Retry {
     let no = |why| Retry::No { why };
     if !is_passing(error) {
         return no(NoRetry::Final);
     }
+    let jitter = jitter.clamp(0.0, 1.0);
     let asked = wanted_wait(error).filter(|wait| !wait.is_zero());
-    if let Some(wait) = asked.filter(|wait| *wait > LONGEST_WAIT) {
+    let left = limits.max_time.saturating_sub(made.elapsed);
+    if let Some(wait) = asked.filter(|wait| *wait > left) {
         return no(NoRetry::TooLong(wait));
     }
-    if attempt >= max_retries {
-        return no(NoRetry::Exhausted);
+    if error.is_loading() && limits.max_attempts > 0 && made.elapsed < LONGEST_LOADING {
+        return Retry::WhenLoaded(
+            asked.map_or_else(|| delay(made, LOADING_DELAY, jitter), |wait| late(wait, jitter)),
+        );
     }
-    Retry::After(asked.unwrap_or_else(|| delay(attempt, jitter)))
+    let delay = asked.map_or_else(|| delay(made, LONGEST_DELAY, jitter), |wait| late(wait, jitter));
+    if made.attempts >= limits.max_attempts || (asked.is_none() && delay > left) {
+        return no(NoRetry::Exhausted(made));
+    }
+    Retry::After(delay)
 }
 
-/// Doubling from half a second to eight, spread so that many clients do not come back at once.
-fn delay(attempt: u32, jitter: f64) -> Duration {
-    let seconds = (FIRST_DELAY * 2f64.powi(attempt.min(16) as i32)).min(LONGEST_DELAY);
-    Duration::from_secs_f64(seconds * (1.0 - 0.25 * jitter.clamp(0.0, 1.0)))
+/// Never earlier than the server asked for, and hardly later.
+fn late(wait: Duration, jitter: f64) -> Duration {
+    wait + Duration::from_secs_f64((wait.as_secs_f64() / 10.0).min(LATEST) * jitter)
+}
+
+/// Doubling from half a second on, spread so that many clients do not come back at once.
+fn delay(made: RetriesMade, longest: f64, jitter: f64) -> Duration {
+    let seconds = (FIRST_DELAY * 2f64.powi(made.attempts.min(16) as i32)).min(longest);
+    Duration::from_secs_f64(seconds * (1.0 - 0.25 * jitter))
 }
 
 fn wanted_wait(error: &ModelError) -> Option<Duration> {
@@ -122,8 +170,14 @@ mod tests {
         ModelError::Api { kind: kind.map(str::to_owned), message: String::new() }
     }
 
+    const LIMITS: RetryLimits = RetryLimits { max_attempts: 10, max_time: Duration::from_secs(300) };
+
+    fn made(attempts: u32, seconds: u64) -> RetriesMade {
+        RetriesMade { attempts, elapsed: Duration::from_secs(seconds) }
+    }
+
     fn first(error: &ModelError) -> Retry {
-        decide(error, 0, 2, 0.0)
+        decide(error, RetriesMade::default(), LIMITS, 0.0)
     }
 
     const HALF: Retry = Retry::After(Duration::from_millis(500));
@@ -170,27 +224,74 @@ mod tests {
     #[test]
     fn delays_double_to_a_limit_and_are_spread() {
         let error = status(500, None, None);
-        let delays: Vec<f64> = (0..7)
-            .map(|attempt| match decide(&error, attempt, 10, 0.0) {
+        let delays = |jitter| -> Vec<f64> {
+            let delay = |attempt| match decide(&error, made(attempt, 0), LIMITS, jitter) {
                 Retry::After(delay) => delay.as_secs_f64(),
-                Retry::No { .. } => -1.0,
-            })
-            .collect();
-        assert_eq!(delays, [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0]);
-        assert_eq!(decide(&error, 1, 10, 1.0), Retry::After(Duration::from_millis(750)));
-        assert_eq!(decide(&error, 2, 2, 0.0), Retry::No { why: NoRetry::Exhausted });
-        assert_eq!(decide(&error, 0, 0, 0.0), Retry::No { why: NoRetry::Exhausted });
+                other => panic!("{other:?}"),
+            };
+            (0..10).map(delay).collect()
+        };
+        assert_eq!(delays(0.0), [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 40.0, 40.0, 40.0]);
+        // A server that fails for two minutes is outlived, whatever the dice say.
+        for jitter in [0.0, 0.5, 1.0] {
+            let all: f64 = delays(jitter).iter().sum();
+            assert!((120.0..300.0).contains(&all), "{all}");
+        }
+        let exhausted = |made| Retry::No { why: NoRetry::Exhausted(made) };
+        assert_eq!(decide(&error, made(10, 200), LIMITS, 0.0), exhausted(made(10, 200)));
+        assert_eq!(decide(&error, made(7, 261), LIMITS, 0.0), exhausted(made(7, 261)), "the time is up");
+        let none = RetryLimits { max_attempts: 0, ..LIMITS };
+        assert_eq!(decide(&error, made(0, 0), none, 0.0), exhausted(made(0, 0)));
+        assert_eq!(NoRetry::Exhausted(made(10, 184)).to_string(), "gave up after 10 retries in 3 min 04 s");
+        assert_eq!(NoRetry::Exhausted(made(1, 1)).to_string(), "gave up after 1 retry in 1 s");
     }
 
     #[test]
-    fn a_server_may_name_the_wait_up_to_a_minute() {
-        assert_eq!(first(&status(429, Some(1.5), None)), Retry::After(Duration::from_millis(1500)));
-        assert_eq!(first(&status(429, Some(60.0), None)), Retry::After(Duration::from_secs(60)));
+    fn a_server_may_name_the_wait_and_is_not_asked_earlier() {
+        let wait = |seconds: f64, jitter| match decide(
+            &status(429, Some(seconds), None),
+            made(0, 0),
+            LIMITS,
+            jitter,
+        ) {
+            Retry::After(delay) => delay.as_secs_f64(),
+            other => panic!("{other:?}"),
+        };
+        for seconds in [0.005, 1.5, 60.0, 250.0] {
+            for jitter in [0.0, 0.3, 1.0] {
+                let waited = wait(seconds, jitter);
+                assert!((seconds..=seconds * 1.1).contains(&waited), "{seconds}: {waited}");
+                assert!(waited <= seconds + 1.0, "{seconds}: {waited}");
+            }
+        }
         assert_eq!(first(&status(429, Some(0.0), None)), HALF);
-        let why = NoRetry::TooLong(Duration::from_secs(61));
-        assert_eq!(first(&status(429, Some(61.0), None)), Retry::No { why });
-        assert_eq!(why.to_string(), "the server asks to wait 61 s; try again then");
+        let why = NoRetry::TooLong(Duration::from_secs(301));
+        assert_eq!(first(&status(429, Some(301.0), None)), Retry::No { why });
+        assert_eq!(why.to_string(), "the server asks to wait 301 s; try again then");
         // Told even when the retries are used up: it is the more useful answer.
-        assert_eq!(decide(&status(429, Some(61.0), None), 2, 2, 0.0), Retry::No { why });
+        assert_eq!(decide(&status(429, Some(301.0), None), made(10, 0), LIMITS, 0.0), Retry::No { why });
+        let late = decide(&status(429, Some(200.0), None), made(3, 150), LIMITS, 0.0);
+        assert_eq!(late, Retry::No { why: NoRetry::TooLong(Duration::from_secs(200)) });
+    }
+
+    #[test]
+    fn a_model_that_loads_is_waited_for() {
+        let loading = |message: &str| {
+            let message = message.to_owned();
+            ModelError::Status { status: 503, message, kind: None, retry_after: None, should_retry: None }
+        };
+        for words in
+            ["Loading model", "Model meta-llama/x is currently loading", "the model is still warming up"]
+        {
+            for (attempts, seconds) in [(0, 0), (10, 0), (3, 1_700)] {
+                let retry = decide(&loading(words), made(attempts, seconds), LIMITS, 0.0);
+                let Retry::WhenLoaded(delay) = retry else { panic!("{words}: {retry:?}") };
+                assert!(delay.as_secs_f64() <= 5.0, "{delay:?}");
+            }
+        }
+        let no = RetryLimits { max_attempts: 0, ..LIMITS };
+        assert!(matches!(decide(&loading("Loading model"), made(0, 0), no, 0.0), Retry::No { .. }));
+        assert!(matches!(decide(&loading("Loading model"), made(0, 1_801), LIMITS, 0.0), Retry::No { .. }));
+        assert_eq!(first(&loading("busy")), HALF, "it counts");
     }
 }

@@ -22,11 +22,14 @@ const BATCH: usize = 64;
 const JOIN: usize = 16 * 1024;
 const PAGE: usize = 64 * 1024;
 
+/// No model writes so much: a server that never ends an answer must not fill our memory.
+const MOST_TEXT: usize = 32 << 20;
+
 /// How long to wait for what.
 pub(crate) struct Waits {
-    /// When the first byte of the body must be there.
-    pub deadline: Instant,
-    pub first_byte: Duration,
+    /// When the first byte of the body must be there. None: the server may read the prompt for as long as it likes.
+    pub deadline: Option<Instant>,
+    pub first_byte: Option<Duration>,
     pub idle: Duration,
     /// For the last bytes of a complete answer.
     pub drain: Duration,
@@ -57,6 +60,10 @@ struct Incoming {
     begun: bool,
     /// An event came, whatever was in it.
     spoke: bool,
+    /// Something of the answer came.
+    answered: bool,
+    /// Bytes of text, thoughts and arguments so far.
+    written: usize,
 }
 
 /// Why no more chunks come.
@@ -88,6 +95,8 @@ pub(crate) async fn begin(
         waits,
         begun: false,
         spoke: false,
+        answered: false,
+        written: 0,
     };
     Ok(ModelStream { queue: VecDeque::new(), source: Source::Server(Box::new(answer)) })
 }
@@ -133,7 +142,15 @@ impl Incoming {
                 Err(end) => self.end(end).map(|()| false),
             };
             let complete = self.events.iter().any(|event| matches!(event, ModelEvent::Stop(_)));
+            self.answered |= !self.events.is_empty();
+            self.written += self.events.iter().map(text_len).sum::<usize>();
             enqueue(&mut self.events, queue);
+            if self.written > MOST_TEXT {
+                let most = MOST_TEXT >> 20;
+                return Err(ModelError::Protocol(format!(
+                    "the answer is larger than {most} MiB; it was cut there"
+                )));
+            }
             if !more? || complete {
                 return Ok(false);
             }
@@ -152,10 +169,13 @@ impl Incoming {
 
     async fn wait(&mut self) -> Result<Bytes, End> {
         let Waits { deadline, first_byte, idle, .. } = self.waits;
-        let (deadline, phase, after) = if self.begun {
-            (Instant::now() + idle, TimeoutPhase::Idle, idle)
-        } else {
-            (deadline, TimeoutPhase::FirstByte, first_byte)
+        let (deadline, phase, after) = match (deadline, first_byte) {
+            (Some(deadline), Some(first_byte)) if !self.begun => {
+                (deadline, TimeoutPhase::FirstByte, first_byte)
+            }
+            // Signs of life are no answer yet, and some servers send none.
+            (None, _) | (_, None) if !self.answered => return one_chunk(self.response.chunk().await),
+            _ => (Instant::now() + idle, TimeoutPhase::Idle, idle),
         };
         match timeout_at(deadline, self.response.chunk()).await {
             Ok(chunk) => one_chunk(chunk),
@@ -254,6 +274,20 @@ fn one_chunk(chunk: Result<Option<Bytes>, NetError>) -> Result<Bytes, End> {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err(End::Clean),
         Err(error) => Err(End::Broken(error.to_string())),
+    }
+}
+
+fn text_len(event: &ModelEvent) -> usize {
+    match event {
+        ModelEvent::Text(text)
+        | ModelEvent::ReasoningDelta(text)
+        | ModelEvent::ToolCallArguments { more: text, .. } => text.len(),
+        ModelEvent::Reasoning(_)
+        | ModelEvent::WasThinking
+        | ModelEvent::ToolCallStarted { .. }
+        | ModelEvent::ToolCall(_)
+        | ModelEvent::Usage(_)
+        | ModelEvent::Stop(_) => 0,
     }
 }
 

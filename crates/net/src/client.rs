@@ -49,8 +49,9 @@ pub struct Request<'a> {
     pub body: Option<Vec<u8>>,
     /// A PEM file with certificate authorities to trust beside the system's.
     pub ca_file: Option<&'a Path>,
-    /// How long the head of the answer may take. Connecting has its own limit, inside this one unless it is the longer.
-    pub answer_within: Duration,
+    /// Time for the head of the answer; None waits for as long as the connection stands. Connecting has a limit of its own,
+    /// inside this one unless it is the longer.
+    pub answer_within: Option<Duration>,
 }
 
 impl Http {
@@ -66,12 +67,14 @@ impl Http {
         if let Some(body) = body {
             sent = sent.body(body);
         }
-        let limit = answer_within.max(self.inner.connect_timeout);
-        match timeout(limit, sent.send()).await {
-            Ok(Ok(response)) => Ok(Response::new(response)),
-            Ok(Err(error)) => Err(self.not_sent(&url, &error)),
-            Err(_) => Err(NetError::NoAnswer { after: answer_within }),
-        }
+        let sent = match answer_within {
+            None => sent.send().await,
+            Some(limit) => match timeout(limit.max(self.inner.connect_timeout), sent.send()).await {
+                Ok(sent) => sent,
+                Err(_) => return Err(NetError::NoAnswer { after: limit }),
+            },
+        };
+        sent.map(Response::new).map_err(|error| self.not_sent(&url, &error))
     }
 
     fn client(&self, url: &Url, ca_file: Option<&Path>) -> Result<reqwest::Client, NetError> {

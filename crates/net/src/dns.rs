@@ -88,9 +88,70 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     is_localhost(bare) || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
+/// Whether a host is this machine or one of a private network, by its address or by a name that no public one has.
+pub fn is_private(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.').to_ascii_lowercase();
+    match bare.parse::<IpAddr>() {
+        Ok(IpAddr::V4(ip)) => is_private_v4(ip),
+        Ok(IpAddr::V6(ip)) => {
+            let mapped = ip.to_ipv4_mapped().is_some_and(is_private_v4);
+            mapped || ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local()
+        }
+        Err(_) => {
+            let of_a_network = [".local", ".lan", ".internal", ".home.arpa", ".localhost"];
+            !bare.is_empty() && (!bare.contains('.') || of_a_network.iter().any(|end| bare.ends_with(end)))
+        }
+    }
+}
+
+fn is_private_v4(ip: Ipv4Addr) -> bool {
+    // Shared by a provider's customers, and by overlay networks.
+    let is_shared = ip.octets()[0] == 100 && ip.octets()[1] & 0xc0 == 64;
+    ip.is_loopback() || ip.is_private() || ip.is_link_local() || is_shared
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn private_networks_are_told_from_the_internet() {
+        for host in [
+            "127.0.0.1",
+            "[::1]",
+            "localhost",
+            "10.1.2.3",
+            "172.16.0.1",
+            "172.31.9.9",
+            "192.168.0.7",
+            "169.254.1.1",
+            "100.64.0.1",
+            "100.127.0.1",
+            "[fd00::1]",
+            "[fe80::1]",
+            "[::ffff:10.0.0.1]",
+            "gpu-box",
+            "lab.local",
+            "Lab.LAN",
+            "model.internal.",
+            "nas.home.arpa",
+        ] {
+            assert!(is_private(host), "{host}");
+        }
+        for host in [
+            "8.8.8.8",
+            "172.32.0.1",
+            "172.15.0.1",
+            "100.128.0.1",
+            "100.63.0.1",
+            "[2001:db8::1]",
+            "api.example.org",
+            "local.example",
+            "",
+        ] {
+            assert!(!is_private(host), "{host}");
+        }
+    }
 
     fn ips(texts: &[&str]) -> Vec<IpAddr> {
         texts.iter().map(|text| text.parse().unwrap()).collect()

@@ -11,6 +11,7 @@ mod tls;
 
 pub use bytes::Bytes;
 pub use client::{Http, Request};
+pub use dns::is_private;
 pub use error::NetError;
 pub use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 pub use reqwest::{Method, Url};

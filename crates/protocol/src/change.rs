@@ -35,7 +35,7 @@ pub struct FileState {
     pub access: Option<FileAccess>,
 }
 
-/// Who may do what with a file, mode aside, and its extended attributes.
+/// Access rights of a file besides its mode, and its extended attributes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileAccess {
     pub uid: u32,

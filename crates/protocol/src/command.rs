@@ -105,6 +105,8 @@ pub enum Command {
     Compact,
     /// `name` or `provider/name`; takes effect with the next model call.
     SetModel(String),
+    /// Writes the model in use into the user's own configuration file, for new sessions to begin with.
+    KeepModel,
     SetAgent(String),
     /// Takes back the conversation from this turn on (none: the last one) and what tools did to files since.
     Revert {
@@ -159,6 +161,7 @@ impl Command {
             | Self::AnswerTrust { .. }
             | Self::Interrupt
             | Self::SetModel(_)
+            | Self::KeepModel
             | Self::SetAgent(_)
             | Self::Revert { .. }
             | Self::Redo
@@ -188,6 +191,7 @@ impl Command {
             | Self::Shell(_)
             | Self::Compact
             | Self::SetModel(_)
+            | Self::KeepModel
             | Self::SetAgent(_)
             | Self::Revert { .. }
             | Self::Redo

@@ -36,6 +36,7 @@ struct Told {
     began: Option<Timestamp>,
     last: Option<Timestamp>,
     usage: Usage,
+    last_request: Option<Usage>,
     /// What was recorded of its end.
     end: Option<TurnEnd>,
 }
@@ -58,6 +59,7 @@ impl Told {
                 outcome: end.outcome,
                 text: String::new(),
                 usage: end.usage,
+                last_request: self.last_request,
                 denied: end.denied,
                 duration_ms: end.duration_ms,
                 cut_short: end.cut_short,
@@ -71,6 +73,7 @@ impl Told {
             outcome,
             text: String::new(),
             usage: self.usage,
+            last_request: self.last_request,
             denied: 0,
             duration_ms,
             cut_short: None,
@@ -94,13 +97,13 @@ impl Retold {
     pub fn note(&mut self, record: Record) {
         let answered = waited::answered(&record);
         let (ts, usage) = match &record {
-            Record::Usage(UsageRecord { usage, ts }) => (Some(*ts), *usage),
+            Record::Usage(UsageRecord { usage, ts }) => (Some(*ts), Some(*usage)),
             Record::Message(_)
             | Record::ToolUse(_)
             | Record::ToolResult(_)
             | Record::Reasoning(_)
             | Record::Interrupted(_)
-            | Record::Error(_) => (record.ts(), Usage::default()),
+            | Record::Error(_) => (record.ts(), None),
             // May come later, and is no part of it.
             Record::Meta(_)
             | Record::Model(_)
@@ -123,7 +126,7 @@ impl Retold {
             | Record::Compaction(_)
             | Record::Prune(_)
             | Record::Cut(_)
-            | Record::Unknown(_) => (None, Usage::default()),
+            | Record::Unknown(_) => (None, None),
         };
         self.entries.read(record);
         self.take();
@@ -131,7 +134,8 @@ impl Retold {
             turn.began = turn.began.or(ts);
             turn.waited(answered);
             turn.last = ts.or(turn.last);
-            turn.usage.add(usage);
+            turn.usage.add(usage.unwrap_or_default());
+            turn.last_request = usage.or(turn.last_request);
         }
     }
 

@@ -139,7 +139,10 @@ pub static COMMANDS: [SlashCommand; 29] = [
     row("sessions", Argument::None, "list the saved sessions", |_| {
         ask(Query::Sessions { limit: LISTED_SESSIONS })
     }),
-    or(row("model", Argument::Model, "list the models, or switch to one", model), &["models"]),
+    or(
+        row("model", Argument::Model, "list the models, or switch to one; --default keeps it", model),
+        &["models"],
+    ),
     or(
         row("agent", Argument::Agent, "list the agents, or work as one", |rest| {
             given(rest).map_or(ask(Query::Agents), |name| send(Command::SetAgent(name)))
@@ -262,6 +265,11 @@ fn model(rest: &str) -> Result<SlashAction, String> {
     match given(rest) {
         Some(name) if name.starts_with("acp:") => {
             Err(format!("an agent is no model of this chat: leave, and start `zdx --backend {name}`"))
+        }
+        Some(word) if word == "--default" => send(Command::KeepModel),
+        Some(words) if words.starts_with("--") => {
+            Err("/model --default stands alone and keeps the model in use; /model NAME switches first"
+                .to_owned())
         }
         Some(name) => send(Command::SetModel(name)),
         None => ask(Query::Models),
@@ -451,6 +459,7 @@ mod tests {
             ("/sessions", asked(Query::Sessions { limit: LISTED_SESSIONS })),
             ("/model", asked(Query::Models)),
             (" /models  lab/qwen ", sent(Command::SetModel("lab/qwen".into()))),
+            ("/model --default ", sent(Command::KeepModel)),
             ("/model lab/acp:7b", sent(Command::SetModel("lab/acp:7b".into()))),
             ("/agent", asked(Query::Agents)),
             ("/agent plan", sent(Command::SetAgent("plan".into()))),

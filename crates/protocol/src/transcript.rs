@@ -36,8 +36,7 @@ pub struct Transcript {
     /// What the model is shown, in order. Always well formed: each call has its result in the next message.
     messages: Vec<Message>,
     open_calls: Vec<String>,
-    /// Ids of all calls that were applied, as hashes: what a compaction took out of the context keeps its id.
-    call_ids: HashSet<u64>,
+    call_ids: KnownCallIds,
     history: History,
     size: ContextSize,
     compaction: Option<Box<Compaction>>,
@@ -254,7 +253,7 @@ impl Transcript {
             (None, other) => Arguments::Raw(other.to_string()),
         };
         let open = call.id.clone();
-        self.call_ids.insert(id_hash(&open));
+        self.call_ids.note(&open);
         self.push_answer(Part::ToolUse {
             id: call.id,
             name: call.name.into(),
@@ -342,17 +341,36 @@ impl Transcript {
     /// Whether a call of the session has this id. Those that a resumed session had before its last compaction are not
     /// known any more.
     pub fn has_call(&self, wanted: &str) -> bool {
-        let mut parts = self.messages.iter().rev().flat_map(|message| &message.parts);
-        self.call_ids.contains(&id_hash(wanted))
-            || parts.any(|part| matches!(part, Part::ToolUse { id, .. } if id == wanted))
+        self.call_ids.contains(wanted)
     }
 }
 
-/// Two ids of one hash cost no more than another name for one of them.
-fn id_hash(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
+/// Hashes of the ids of all calls that were applied: a call that a compaction took out of the context keeps its id. Two ids
+/// of one hash cost no more than another name for one of them.
+#[derive(Clone, Debug, Default)]
+struct KnownCallIds(HashSet<u32>);
+
+impl KnownCallIds {
+    fn note(&mut self, id: &str) {
+        self.0.insert(Self::hash(id));
+    }
+
+    fn contains(&self, id: &str) -> bool {
+        self.0.contains(&Self::hash(id))
+    }
+
+    fn hash(id: &str) -> u32 {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        hasher.finish() as u32
+    }
+}
+
+/// A session that was read from its last compaction on knows fewer ids, and is the same session.
+impl PartialEq for KnownCallIds {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 fn cut_off(never_ran: bool) -> ToolOutput {

@@ -30,7 +30,7 @@ pub struct SessionId(uuid::Uuid);
 
 impl SessionId {
     pub fn random() -> Self {
-        Self(uuid::Uuid::new_v4())
+        Self(zdx_workspace::random_id())
     }
 }
 

@@ -30,7 +30,7 @@ pub enum LeftoverFile {
 }
 
 pub fn temporary_name() -> OsString {
-    OsString::from(format!(".zdx-{}.tmp", uuid::Uuid::new_v4().simple()))
+    OsString::from(format!(".zdx-{}.tmp", crate::random_id().simple()))
 }
 
 fn is_temporary_name(name: &OsStr) -> bool {

@@ -10,6 +10,7 @@ pub mod ignore_files;
 pub mod leftover_files;
 pub mod own_files;
 pub mod path_lock;
+mod random_id;
 pub mod spill;
 pub mod text;
 pub mod workspace;
@@ -23,4 +24,5 @@ pub use checkpoints::{
 pub use content_store::{ContentStore, ImageRefused};
 pub use content_version::{ContentHash, ContentVersion, HashingReader};
 pub use file_ledger::{FileLedger, SeenVersions};
+pub use random_id::random_id;
 pub use workspace::Workspace;

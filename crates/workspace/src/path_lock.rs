@@ -76,7 +76,7 @@ struct OwnList {
 impl OwnList {
     fn create(dir: &Path) -> Option<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir).ok()?;
-        let path = dir.join(format!("{}.lock", uuid::Uuid::new_v4().simple()));
+        let path = dir.join(format!("{}.lock", crate::random_id().simple()));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
         if file.try_lock().is_ok() {
             return Some(Self { path, _file: file });
@@ -211,7 +211,7 @@ impl PathLockGuard {
                 }
                 self.folders.push(file);
             }
-            // Whoever held one may have made the folder that counts now.
+            // The holder of one may have made the folder that counts now.
             if folders == self.existing_folders() {
                 return Ok(Ok(()));
             }
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(locks.take_weakness(), None);
     }
 
-    /// Whoever made the missing folder held the one above it.
+    /// The process that made the missing folder held the one above it.
     #[test]
     fn a_folder_that_came_while_its_parent_was_locked_is_the_one_that_is_locked() {
         let dir = tempfile::tempdir().unwrap();

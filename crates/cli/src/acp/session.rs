@@ -260,7 +260,7 @@ impl AcpRun<'_> {
         Ok(self.client.prompt(blocks).await?)
     }
 
-    /// What comes last must not surprise after a turn that somebody paid for.
+    /// Checked before the turn: a mistake must not come to light after a turn that somebody paid for.
     fn can_end(&self) -> Result<(), RunFailure> {
         if self.plan.args.close {
             self.offered("close", "close a session")?;

@@ -97,15 +97,16 @@ impl Told {
             }
             Event::Compacted(compacted) => notice(NoticeLevel::Info, context::compacted(&compacted.0)),
             Event::Pruned { calls, images, bytes } if when == When::Now => {
-                notice(NoticeLevel::Info, context::pruned(calls.len(), images.len(), *bytes))
+                notice(NoticeLevel::Info, context::pruned(context::PrunedTotals::new(calls, images, *bytes)))
             }
             Event::InputCut { cuts } if when == When::Now => notice(NoticeLevel::Warning, context::cut(cuts)),
             Event::Checked(checked) if checked.result != CheckResult::GivenUp => {
                 let (level, message) = labels::checked(checked);
                 notice(level, message)
             }
-            Event::Retrying { attempt, of, reason, .. } => {
-                notice(NoticeLevel::Info, format!("{reason}; retry {attempt} of {of}"))
+            Event::Retrying { attempt, of, delay_ms, reason, .. } => {
+                let text = labels::retrying(*attempt, *of, delay_ms.div_ceil(1000), reason);
+                notice(NoticeLevel::Info, text)
             }
             Event::McpChanged(server) if server.error.is_some() => {
                 notice(NoticeLevel::Warning, server.fault())

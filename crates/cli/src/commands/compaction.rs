@@ -104,7 +104,7 @@ impl Account {
         let mut text = format!("pruning {} · {}\n", self.prunings, record::written(*ts));
         text.push_str(&format!(
             "{}; the session keeps them\n",
-            context::pruned(calls.len(), images.len(), *bytes)
+            context::pruned(context::PrunedTotals::new(calls, images, *bytes))
         ));
         for id in calls {
             text.push_str(&format!("  {}\n", self.calls.get(id).unwrap_or(id)));

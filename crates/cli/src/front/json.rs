@@ -171,6 +171,7 @@ mod tests {
             outcome: Outcome::MaxSteps,
             text: "hi\n".into(),
             usage: Usage { input_tokens: 3, ..Usage::default() },
+            last_request: None,
             denied: 2,
             duration_ms: 7,
             cut_short: None,

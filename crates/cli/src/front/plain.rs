@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use zdx_protocol::display::approval::{folder_added, grant_words};
+use zdx_protocol::display::context::PrunedTotals;
 use zdx_protocol::display::{Colours, Sanitizer, context, labels, plain, typed_command};
 use zdx_protocol::facts::BASH;
 use zdx_protocol::{
@@ -46,6 +47,8 @@ pub struct Plain {
     asked: HashSet<String>,
     /// Commands that no model called for, by call: their output is shown as it comes.
     commands: HashMap<String, String>,
+    /// Old outputs that left the context in this turn: how many, and their bytes.
+    pruned: PrunedTotals,
 }
 
 /// Calls that are told step by step.
@@ -71,6 +74,7 @@ impl Plain {
             open: HashMap::new(),
             asked: HashSet::new(),
             commands: HashMap::new(),
+            pruned: PrunedTotals::default(),
         }
     }
 
@@ -131,7 +135,7 @@ impl Plain {
             Event::Compacted(compacted) => self.status(&context::compacted(&compacted.0), page),
             Event::InputCut { cuts } => self.status(&context::cut(cuts), page),
             Event::Pruned { calls, images, bytes } => {
-                self.status(&context::pruned(calls.len(), images.len(), *bytes), page);
+                self.pruned.add(PrunedTotals::new(calls, images, *bytes));
             }
             Event::RemoteSession { agent, .. } => self.status(&format!("answered by {agent}"), page),
             Event::AgentChanged { agent } => self.status(&format!("agent: {agent}"), page),
@@ -422,9 +426,12 @@ impl Plain {
 
     fn retrying(&mut self, event: &Event, page: &mut Page) {
         let Event::Retrying { attempt, of, delay_ms, reason, continues } = event else { return };
-        let wait = *delay_ms as f64 / 1000.0;
-        let what = if *continues { "going on where it stopped, " } else { "" };
-        self.status(&format!("{reason}; {what}retry {attempt} of {of} in {wait:.1}s"), page);
+        let mut line = labels::retrying(*attempt, *of, delay_ms.div_ceil(1000), reason);
+        if *continues {
+            line.push_str("; the answer goes on where it stopped");
+        }
+        // Whole, however narrow the window: the reason stands at its end.
+        self.line(&self.terminal.style.dim(&line), page);
     }
 
     fn checked(&mut self, checked: &zdx_protocol::Checked, page: &mut Page) {
@@ -437,6 +444,10 @@ impl Plain {
 
     fn turn_done(&mut self, summary: &TurnSummary, page: &mut Page) {
         self.rest(page);
+        // A figure of the turn, not a line for each time.
+        if let Some(pruned) = self.pruned.take() {
+            self.status(&context::pruned(pruned), page);
+        }
         if summary.denied > 0 {
             self.status(&words::denials(summary.denied), page);
         }

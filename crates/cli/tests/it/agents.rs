@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use zdx_testkit::{ModelServer, Reply, Request, Zdx};
+use zdx_testkit::{Gate, ModelServer, Reply, Request, Step, Zdx};
 
 use crate::{place, results};
 
@@ -335,4 +335,40 @@ fn a_loaded_skill_gives_its_text_and_its_folder_and_nothing_else() {
     assert!(outputs[1]["data"]["content"].as_str().unwrap().contains("Read forms.md first."));
     assert_eq!(outputs[2]["data"]["content"], "fill them in\n");
     assert_eq!(outputs[3]["ok"], false, "{}", outputs[3]);
+}
+
+#[test]
+fn so_many_tasks_work_at_a_time_as_the_settings_say() {
+    let server = ModelServer::start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    server.always(move |request| {
+        let is_task = request.messages().iter().any(|message| message.to_string().contains("find number"));
+        let is_parents = request.body.to_string().contains("go, please");
+        let results = request.messages().iter().filter(|message| message["role"] == "tool").count();
+        match (is_parents, is_task, results) {
+            (true, _, 0) => {
+                let calls = (0..5).fold(Reply::chat(), |reply, n| {
+                    let prompt = format!("find number {n}");
+                    reply.tool_call(&format!("t{n}"), "task", json!({"agent": "explore", "prompt": prompt}))
+                });
+                calls.done()
+            }
+            (true, ..) => Reply::chat().text("all found").done(),
+            (false, ..) => Reply::chat().text("found").done().insert_at(0, Step::WaitFor(held.clone())),
+        }
+    });
+    let zdx = place()
+        .chat(&server)
+        .config_more("permission = { task = \"allow\" }")
+        .config_more("[tasks]\nmax_parallel = 2");
+    let running = zdx.command().args(["exec", "-p", "go, please"]).spawn();
+    server.wait_for_call(3, SOON);
+    // A third task would have asked by the time a whole run of another zdx is over.
+    place().run(["exec", "--model", "demo", "-p", "hi"]).success();
+    assert_eq!(server.calls().len(), 3, "two tasks and their parent");
+    gate.open();
+    let out = running.finish(SOON).expect_code(0);
+    assert_eq!(out.stdout, "all found\n");
+    assert_eq!(server.calls().len(), 7);
 }

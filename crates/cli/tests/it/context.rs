@@ -361,3 +361,62 @@ fn what_was_only_pruned_is_named() {
     let shown = zdx.run(["sessions", "compaction", &id]).success();
     assert!(shown.stderr.contains("never compacted: the model still sees all of it"), "{}", shown.stderr);
 }
+
+/// In case it cannot be kept from its thoughts.
+#[test]
+fn a_summary_of_a_model_that_thinks_has_room_for_thoughts() {
+    for (thinks, expected) in [(true, true), (false, false)] {
+        let server = ModelServer::start();
+        server.always(move |request| match (wants_summary(request), thinks) {
+            (true, _) => good_summary(),
+            (false, true) => Reply::chat().reasoning("hm").text("fine").done(),
+            (false, false) => Reply::chat().text("fine").done(),
+        });
+        place().chat(&server).command().stdin("one\n/compact\n").run().success();
+        let calls = server.calls();
+        let summary = calls.iter().find(|request| wants_summary(request)).expect("a summary was asked for");
+        let most = summary.body["max_tokens"].as_u64().unwrap();
+        assert_eq!(most > 4_096, expected, "thinks: {thinks}, max_tokens: {most}");
+    }
+}
+
+/// A model that thinks first would spend the whole answer on it.
+#[test]
+fn a_summary_is_asked_for_without_thinking() {
+    for knows_switch in [true, false] {
+        let server = ModelServer::start();
+        server.always(move |request| {
+            let results = request.messages().iter().filter(|message| message["role"] == "tool").count();
+            let switch = request.body.get("chat_template_kwargs");
+            match (wants_summary(request), switch) {
+                (true, Some(_)) if !knows_switch => {
+                    Reply::status(400).json(json!({"error": {"message": "extra field"}}))
+                }
+                (true, Some(switch)) if switch["enable_thinking"] == false => good_summary(),
+                // Asked again without the switch that it does not know.
+                (true, None) if !knows_switch => good_summary(),
+                (true, _) => Reply::chat().reasoning("hm").finish("length").done(),
+                (false, switch) => {
+                    assert_eq!(switch, None, "only a summary does without");
+                    let command = format!("seq {} {}", results * 1_000, results * 1_000 + 900);
+                    match results {
+                        0..8 => {
+                            let reply = Reply::chat().reasoning("hm");
+                            reply
+                                .tool_call(&format!("c{results}"), "bash", json!({ "command": command }))
+                                .done()
+                        }
+                        _ => Reply::chat().text("done").done(),
+                    }
+                }
+            }
+        });
+        let zdx = place()
+            .chat(&server)
+            .config_more("[compaction]\nprune = false\n[models.\"test/scripted\"]\ncontext_limit = 16384");
+        let out = zdx.run(["exec", "-p", "go", "--max-steps", "9"]);
+        let summaries = out.records_of("compaction");
+        assert!(!summaries.is_empty(), "{}", out.stderr);
+        assert!(summaries.iter().all(|record| record["author"] == "model"), "{knows_switch}: {summaries:?}");
+    }
+}

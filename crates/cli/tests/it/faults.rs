@@ -11,7 +11,7 @@ use crate::{SOON, place};
 fn a_busy_server_is_tried_again_openly() {
     let server = ModelServer::start_with([
         Reply::status(429).header("retry-after-ms", "5").json(json!({"error": {"message": "slow down"}})),
-        Reply::status(503).header("retry-after", "0.01").json(json!({"error": {"message": "warming up"}})),
+        Reply::status(503).header("retry-after", "0.01").json(json!({"error": {"message": "busy"}})),
         Reply::chat().text("here").done(),
     ]);
     let zdx = place().chat(&server);
@@ -20,6 +20,94 @@ fn a_busy_server_is_tried_again_openly() {
     assert_eq!(retries.len(), 2);
     assert_eq!((&retries[1]["attempt"], &retries[1]["of"]), (&json!(2), &json!(2)));
     assert_eq!(server.calls().len(), 3);
+}
+
+/// By the settings as they are, in a fraction of the time: the server says how soon it wants to be asked.
+#[test]
+fn a_server_that_fails_nine_times_and_loads_its_model_is_outlived() {
+    let soon = |status: u16| Reply::status(status).header("retry-after-ms", "2");
+    let server = ModelServer::start();
+    for status in [500, 502, 503, 504, 529, 429, 408, 500, 500] {
+        server.push(soon(status).json(json!({"error": {"message": "no"}})));
+    }
+    for _ in 0..5 {
+        server.push(
+            soon(503).json(json!({"error": {"message": "Loading model", "type": "unavailable_error"}})),
+        );
+    }
+    server.push(Reply::chat().text("here").done());
+    let zdx = place().chat(&server).config_more("[retry]\nmax_attempts = 10");
+    let out = zdx.run(["exec", "-p", "go", "--format", "json"]).success();
+    assert_eq!(server.calls().len(), 15);
+    let retries: Vec<_> = out.json_lines().into_iter().filter(|line| line["type"] == "retrying").collect();
+    let counts: Vec<_> = retries.iter().map(|line| (line["attempt"].as_u64(), line["of"].as_u64())).collect();
+    let counted = (1..=9).map(|n| (Some(n), Some(10)));
+    assert_eq!(counts, counted.chain([(Some(9), Some(0)); 5]).collect::<Vec<_>>());
+    assert_eq!(retries[4]["reason"], "overloaded (529): no");
+    assert_eq!(retries[9]["reason"], "loading its model (503): Loading model");
+}
+
+#[test]
+fn ctrl_c_is_heard_while_a_refusal_awaits_the_list_of_models() {
+    let server = ModelServer::start();
+    let never = Gate::new();
+    server.models(Reply::status(200).json(json!({"data": []})).insert_at(0, Step::WaitFor(never.clone())));
+    server.always(|_| Reply::status(400).json(json!({"error": {"message": "Prompt exceeds max length"}})));
+    let zdx = place().chat(&server);
+    let mut running = zdx.command().args(["exec", "-p", "go"]).spawn();
+    server.wait_for_request(2, SOON);
+    running.signal(Signal::INT);
+    running.finish(SOON).expect_code(130);
+    never.open();
+}
+
+/// More than anybody means: the first are run, and one error says what became of the rest.
+#[test]
+fn thousands_of_calls_in_one_answer_are_capped() {
+    let mut reply = Reply::chat();
+    for n in 0..5_000 {
+        reply = reply.tool_call(&format!("c{n}"), "glob", json!({"pattern": format!("nothing{n}")}));
+    }
+    let server = ModelServer::start_with([reply.done(), Reply::chat().text("done").done()]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "-p", "go"]).success();
+    let results = out.records_of("tool_result");
+    assert_eq!(results.len(), 257);
+    assert!(results[..256].iter().all(|result| result["ok"] == true));
+    let told = results[256]["output"]["error"]["message"].as_str().unwrap();
+    assert!(told.contains("held 5000 calls; the first 256 were run"), "{told}");
+    assert_eq!(server.calls()[1].messages().iter().filter(|m| m["role"] == "tool").count(), 257);
+}
+
+/// The time is that of one failure: what comes of an answer sets it back.
+#[test]
+fn an_answer_that_goes_on_has_all_its_time_again() {
+    let server = ModelServer::start_with([
+        Reply::status(500).header("retry-after-ms", "900").json(json!({"error": {"message": "no"}})),
+        Reply::chat().text("Half an").unfinished().done(),
+        Reply::chat().text(" answer.").done(),
+    ]);
+    let zdx = place().chat(&server).config_more("[retry]\nmax_seconds = 1");
+    let out = zdx.run(["exec", "-p", "go"]).success();
+    assert_eq!(out.stdout, "Half an answer.\n");
+}
+
+#[test]
+fn who_gives_up_says_after_how_much() {
+    let server = ModelServer::start();
+    server.always(|_| {
+        Reply::status(500).header("retry-after-ms", "2").json(json!({"error": {"message": "no"}}))
+    });
+    let zdx = place().chat(&server).config_more("[retry]\nmax_attempts = 3");
+    let out = zdx.run(["exec", "-p", "go"]).expect_code(1);
+    assert_eq!(server.calls().len(), 4);
+    assert!(out.stderr.contains("Retrying in 1 s (3 of 3) · server error (500): no\n"), "{}", out.stderr);
+    assert!(out.stderr.contains("gave up after 3 retries in 0 s"), "{}", out.stderr);
+    let zdx = place().chat(&server).config_more("[retry]\nmax_seconds = 1");
+    let wait = || Reply::status(429).header("retry-after", "2").json(json!({"error": {"message": "slow"}}));
+    server.always(move |_| wait());
+    let out = zdx.run(["exec", "-p", "go"]).expect_code(1);
+    assert!(out.stderr.contains("the server asks to wait 2 s"), "{}", out.stderr);
 }
 
 #[test]

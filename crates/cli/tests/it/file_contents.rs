@@ -1,4 +1,4 @@
-//! What else than text a file holds and has stays through a change: bytes that are not UTF-8, line ends.
+//! A change keeps everything else in a file: bytes that are not UTF-8, line ends.
 
 use std::fs;
 

@@ -77,7 +77,7 @@ fn collect(value: &Value, each: &mut impl FnMut(&Value)) {
     }
 }
 
-/// What a text-only model reads in the place of an image.
+/// The note that a text-only model reads in the place of an image.
 fn note(name: &str) -> String {
     format!("[image not sent: {name}, PNG 1280×800, 29 B; this model is not known to take images")
 }
@@ -204,6 +204,12 @@ fn an_image_survives_resume_fork_and_an_unsaved_session() {
     let calls = server.calls();
     assert_eq!(WireKind::Chat.images(&calls[1]), [PNG_BASE64]);
     assert_eq!(calls[0].body["messages"][1], calls[1].body["messages"][1], "the prefix stays as it was");
+
+    server.push(Reply::chat().text("blue in the copy"));
+    let forked = zdx.command().arg("-c").stdin("/fork\nand in a copy?\n").run().success();
+    assert!(forked.stdout.contains("blue in the copy"), "{}", forked.stdout);
+    assert_eq!(WireKind::Chat.images(&server.calls()[2]), [PNG_BASE64]);
+    assert_eq!(zdx.session_files().len(), 2);
 
     zdx.write("shot.png", PNG);
     server.push(Reply::chat().tool_call("c1", "read", json!({"path": "shot.png"})));

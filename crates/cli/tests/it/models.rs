@@ -67,6 +67,49 @@ fn an_agent_brings_its_model_and_takes_it_away() {
 }
 
 #[test]
+fn a_model_in_use_becomes_the_default_in_the_users_own_file() {
+    let server = talkative();
+    let zdx = with_model(&server);
+    let file = zdx.storage().join("config.toml");
+    let commented = format!("# mine\n{}\n# end\n", fs::read_to_string(&file).unwrap().trim_end());
+    fs::write(&file, &commented).unwrap();
+    let project = zdx.root().join(".zdx/config.toml");
+    fs::create_dir_all(project.parent().unwrap()).unwrap();
+    fs::write(&project, "# theirs\n").unwrap();
+
+    let offer = "/model --default makes it the default";
+    let told = zdx.command().stdin("/model scripted\n/model other\none\n").run().success().stderr;
+    assert_eq!(told.matches(offer).count(), 1, "offered for another than the usual one: {told}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), commented, "an offer writes nothing");
+    let told = zdx.command().stdin("/model other\n/model --default\n").run().success().stderr;
+    let written = format!("test/other is the default of new sessions now: written to {}", file.display());
+    assert!(told.contains(&written), "{told}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), commented.replace("test/scripted", "test/other"));
+    assert_eq!(fs::read_to_string(&project).unwrap(), "# theirs\n");
+    zdx.run(["exec", "-p", "x"]).success();
+    assert_eq!(models(&server), ["other", "other"]);
+
+    // A setting that goes before the file is named, and so is a mistake in the file.
+    let lines = "/model scripted\n/model --default\n/model --default x\n";
+    let told = zdx.command().env("ZDX_MODEL", "test/other").stdin(lines).run().success().stderr;
+    assert!(told.contains("(here environment ZDX_MODEL goes before it)"), "{told}");
+    assert!(told.contains("/model --default stands alone"), "{told}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), commented);
+    // The session is open: what the file says from now on was not read.
+    let pty = crate::tui_start::open(&zdx, &[]);
+    fs::write(&file, "model = [").unwrap();
+    pty.send("/model other\r");
+    pty.wait_for_text(offer, crate::SOON);
+    pty.send("/model --default\r");
+    pty.wait_for_text("put it right first", crate::SOON);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "model = [");
+    fs::write(&file, "").unwrap();
+    pty.send("/model --default\r");
+    pty.wait_for_text("test/other is the default", crate::SOON);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "model = \"test/other\"\n");
+}
+
+#[test]
 fn an_agent_whose_model_cannot_be_had_is_not_put_to_work() {
     let server = talkative();
     let zdx = with_model(&server);

@@ -112,7 +112,7 @@ fn a_session_that_is_resumed_looks_as_it_did() {
         "• Check passed sh check.sh",
         "⚠ the answer was cut off by the server after 21 tokens",
         "· 2 calls · 1 failed",
-        "3.2k in · 50 out",
+        " · 100 in · 50 out",
         "✗ Run rm -rf build · not run: interrupted",
         "✗ Write b.txt · not run: interrupted",
     ] {

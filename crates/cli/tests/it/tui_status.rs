@@ -38,6 +38,26 @@ fn the_row_keeps_its_shape_while_a_command_runs() {
 }
 
 #[test]
+fn esc_stops_the_wait_for_another_try() {
+    let server = ModelServer::start();
+    server.always(|_| {
+        Reply::status(529).header("retry-after", "250").json(json!({"error": {"message": "no"}}))
+    });
+    let zdx = with_model(&server);
+    let mut pty = open(&zdx, &[]);
+    pty.send("go\r");
+    pty.wait_for(|screen| screen.contents().contains("s · overloaded (529) · esc stops"), SOON);
+    assert!(last_row(&pty).starts_with("Retrying in 2"), "counted down: {}", last_row(&pty));
+    pty.send("\x1b");
+    pty.wait_for_text("interrupted", SOON);
+    wait_idle(&pty);
+    assert_eq!(server.calls().len(), 1);
+    // The prompt is in the composer again.
+    pty.send("\x15");
+    leave(&mut pty);
+}
+
+#[test]
 fn settings_are_read_on_a_page_and_turns_are_offered_by_what_was_asked() {
     let server = ModelServer::start();
     server.always(|_| Reply::chat().text("fine"));

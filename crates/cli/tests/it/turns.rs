@@ -172,6 +172,29 @@ fn what_a_model_gets_wrong_is_told_to_it() {
 }
 
 #[test]
+fn a_call_that_is_cut_off_is_told_to_both_with_what_to_do() {
+    let server = ModelServer::start_with([
+        Reply::chat()
+            .tool_call_deltas("c1", "write", ["{\"path\": \"a.txt\", \"content\": \"half"])
+            .usage(100, 8192)
+            .finish("length")
+            .done(),
+        Reply::chat().text("in parts, then").done(),
+    ]);
+    let zdx = place().chat(&server);
+    let out = zdx.run(["exec", "-p", "go"]).success();
+    assert!(!zdx.root().join("a.txt").exists());
+    let (_, result) = &chat_results(&server.calls()[1])[0];
+    let told = result["error"]["message"].as_str().unwrap();
+    assert!(told.starts_with("cut at max_tokens 8192: write it in parts"), "{told}");
+    assert!(
+        out.stderr.contains("a call of write was cut at max_tokens 8192: write it in parts"),
+        "{}",
+        out.stderr
+    );
+}
+
+#[test]
 fn a_call_that_an_answer_repeats_runs_once() {
     let append = json!({"command": "echo x >> log"});
     let server = ModelServer::start_with([

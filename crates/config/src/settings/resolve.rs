@@ -9,7 +9,7 @@ use super::check::{self, PathBases};
 use super::error::ConfigError;
 use super::layer::{self, ConfigBytes, FileLayer, FoundValue, find_config_file, shown};
 use super::merge::MergedSettings;
-use super::schema::{KEYS, VENDOR_URLS, ValueKind};
+use super::schema::{ALIASES, KEYS, ValueKind};
 use super::source::{ConfigLayer, FileRef, InstructionSource, ValueSource};
 use super::tree::ConfigNode;
 use super::untrusted;
@@ -98,8 +98,8 @@ struct LayerStack<'a> {
 
 impl LayerStack<'_> {
     fn file(&mut self, mut layer: FileLayer, which: ConfigLayer, trusted: bool) {
-        // A vendor key and the table it is short for: the table is the more explicit one, so it comes last.
-        layer.found.sort_by_key(|found| vendor_url(&found.path).is_none());
+        // An alias and the key it stands for: the key is the more explicit one, so it comes last.
+        layer.found.sort_by_key(|found| alias_of(&found.path).is_none());
         let file = layer.file.clone();
         let (found, mut notices) = if trusted {
             (layer.found, layer.notices)
@@ -148,7 +148,7 @@ impl LayerStack<'_> {
             }
             _ => {}
         }
-        self.merged.set(vendor_url(&path).unwrap_or(path), key.kind, value, source);
+        self.merged.set(alias_of(&path).unwrap_or(path), key.kind, value, source);
     }
 
     fn environment(&mut self, env: &Environment, home: Option<&Path>) -> Result<(), ConfigError> {
@@ -230,8 +230,8 @@ impl LayerStack<'_> {
     }
 }
 
-fn vendor_url(path: &[String]) -> Option<Vec<String>> {
+fn alias_of(path: &[String]) -> Option<Vec<String>> {
     let [name] = path else { return None };
-    let (_, target) = VENDOR_URLS.iter().find(|(short, _)| short == name)?;
+    let (_, target) = ALIASES.iter().find(|(alias, _)| alias == name)?;
     Some(target.iter().map(|segment| (*segment).to_owned()).collect())
 }

@@ -110,9 +110,11 @@ pub const KEYS: &[SettingKey] = &[
     key("tool_timeout_secs", SECONDS_OR_NONE, Lower).default("120"),
     key("max_steps", ANY_U32, Lower).default("200"),
     key("max_image_bytes", Whole { min: 0, max: 1 << 30 }, Lower).default("5242880"),
-    key("retries", Whole { min: 0, max: 20 }, User).default("2"),
+    key("retry.max_attempts", Whole { min: 0, max: 100 }, User).default("10"),
+    key("retry.max_seconds", Whole { min: 0, max: 86_400 }, User).default("300"),
+    key("retries", Whole { min: 0, max: 100 }, User),
     key("timeouts.connect_secs", SECONDS, User).default("10"),
-    key("timeouts.first_byte_secs", SECONDS, User).default("120"),
+    key("timeouts.first_byte_secs", SECONDS, User),
     key("timeouts.idle_secs", SECONDS, User).default("90"),
     key("system_prompt", Text, Inform),
     key("system_prompt_file", Path, Inform),
@@ -143,6 +145,7 @@ pub const KEYS: &[SettingKey] = &[
     key("validation.command", Text, User),
     key("validation.max_attempts", Whole { min: 1, max: 20 }, User).default("3"),
     key("validation.timeout_secs", SECONDS_OR_NONE, User).default("300"),
+    key("tasks.max_parallel", Whole { min: 1, max: 64 }, User).default("4"),
     // Before the servers: what stands here is no server's name.
     key("mcp.first_wait_ms", Whole { min: 0, max: 600_000 }, User).default("2000"),
     key("mcp.max_tools", ANY_U32, User).default("32"),
@@ -160,12 +163,13 @@ pub const KEYS: &[SettingKey] = &[
     key("cache.ttl_hours", Whole { min: 0, max: 87_600 }, User).default("168"),
 ];
 
-/// What the vendor keys are short for.
-pub const VENDOR_URLS: &[(&str, [&str; 3])] = &[
-    ("anthropic_base_url", ["providers", "anthropic", "base_url"]),
-    ("openai_base_url", ["providers", "openai", "base_url"]),
-    ("openrouter_base_url", ["providers", "openrouter", "base_url"]),
-    ("gemini_base_url", ["providers", "gemini", "base_url"]),
+/// Keys that are short, or former, names of others.
+pub const ALIASES: &[(&str, &[&str])] = &[
+    ("retries", &["retry", "max_attempts"]),
+    ("anthropic_base_url", &["providers", "anthropic", "base_url"]),
+    ("openai_base_url", &["providers", "openai", "base_url"]),
+    ("openrouter_base_url", &["providers", "openrouter", "base_url"]),
+    ("gemini_base_url", &["providers", "gemini", "base_url"]),
 ];
 
 /// What the schema says about a path.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::layer::shown;
 use super::resolve::ResolvedConfig;
-use super::schema::{KEYS, SettingKey, SettingOwner, VENDOR_URLS, ValueKind};
+use super::schema::{ALIASES, KEYS, SettingKey, SettingOwner, ValueKind};
 use super::secret::called_secret;
 use super::source::ValueSource;
 
@@ -63,8 +63,8 @@ fn matches(key: &SettingKey, path: &[String]) -> bool {
 
 /// A key worth a line even when nothing set it.
 fn is_plain(key: &SettingKey) -> bool {
-    let is_short_form = VENDOR_URLS.iter().any(|(short, _)| *short == key.path);
-    !key.path.contains('*') && !is_short_form && key.setter != SettingOwner::Environment
+    let is_alias = ALIASES.iter().any(|(short, _)| *short == key.path);
+    !key.path.contains('*') && !is_alias && key.setter != SettingOwner::Environment
 }
 
 pub(super) const HIDDEN: &str = "(hidden)";

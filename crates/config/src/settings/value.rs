@@ -6,6 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use zdx_models::retry::RetryLimits;
 use zdx_models::{ProviderEntry, Timeouts};
 use zdx_protocol::Approval;
 
@@ -38,7 +39,8 @@ pub struct Config {
     pub max_steps: Option<u32>,
     /// Largest image that is taken in.
     pub max_image_bytes: u64,
-    pub retries: u32,
+    #[serde(deserialize_with = "retry_limits")]
+    pub retry: RetryLimits,
     #[serde(deserialize_with = "timeouts")]
     pub timeouts: Timeouts,
     #[serde(skip)]
@@ -67,6 +69,7 @@ pub struct Config {
     pub instructions: Vec<InstructionSource>,
     pub compaction: CompactionSettings,
     pub validation: ValidationSettings,
+    pub tasks: TaskSettings,
     pub mcp: McpSettings,
     #[serde(default)]
     pub acp: AcpSettings,
@@ -172,6 +175,13 @@ pub struct CompactionSettings {
     pub prune: bool,
 }
 
+/// Agents that work for another agent.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct TaskSettings {
+    /// So many at a time; the others wait for one to end.
+    pub max_parallel: usize,
+}
+
 /// What must hold before a turn counts as done. Off without a command.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ValidationSettings {
@@ -214,13 +224,23 @@ fn timeouts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timeouts, D::E
     #[derive(Deserialize)]
     struct Seconds {
         connect_secs: f64,
-        first_byte_secs: f64,
+        first_byte_secs: Option<f64>,
         idle_secs: f64,
     }
     let seconds = Seconds::deserialize(deserializer)?;
     Ok(Timeouts {
         connect: Duration::from_secs_f64(seconds.connect_secs),
-        first_byte: Duration::from_secs_f64(seconds.first_byte_secs),
+        first_byte: seconds.first_byte_secs.map(Duration::from_secs_f64),
         idle: Duration::from_secs_f64(seconds.idle_secs),
     })
+}
+
+fn retry_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RetryLimits, D::Error> {
+    #[derive(Deserialize)]
+    struct Written {
+        max_attempts: u32,
+        max_seconds: u64,
+    }
+    let Written { max_attempts, max_seconds } = Written::deserialize(deserializer)?;
+    Ok(RetryLimits { max_attempts, max_time: Duration::from_secs(max_seconds) })
 }

@@ -28,7 +28,7 @@ pub struct AgentRegistry {
 #[derive(Debug)]
 struct RegisteredAgent {
     name: String,
-    /// How it is started, or what is wrong with its entry, with file and line.
+    /// Its command, or the fault in its entry with file and line.
     command: Result<AgentCommand, String>,
     warnings: Vec<String>,
 }

@@ -70,11 +70,10 @@ impl Proposal {
     }
 
     /// Whether something besides title and kind says what the call works on: a command of its input, or files that it
-    /// names. What is only read or thought needs neither.
+    /// names.
     pub fn is_stated(call: &Value) -> bool {
         let runs = RawShape::of(&call["rawInput"]) == RawShape::Command;
         match call["kind"].as_str() {
-            Some("read" | "search" | "think") => true,
             Some("execute") => runs,
             Some(_) | None => runs || !paths(call).is_empty(),
         }

@@ -20,7 +20,10 @@ pub struct TurnResult {
     pub outcome: Outcome,
     /// The last assistant message.
     pub text: String,
+    /// The sum of all requests.
     pub usage: Usage,
+    /// Usage of the last request that reported one.
+    pub last_request: Option<Usage>,
     /// Calls that were refused.
     pub denied: u32,
     pub cut_short: Option<CutShort>,
@@ -28,7 +31,14 @@ pub struct TurnResult {
 
 impl From<Outcome> for TurnResult {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, text: String::new(), usage: Usage::default(), denied: 0, cut_short: None }
+        Self {
+            outcome,
+            text: String::new(),
+            usage: Usage::default(),
+            last_request: None,
+            denied: 0,
+            cut_short: None,
+        }
     }
 }
 

@@ -15,8 +15,8 @@ use zdx_config::Config;
 const BYTES_PER_TOKEN: f64 = 3.0;
 /// Prose at its lightest: what is too long even so certainly does not fit.
 const LIGHTEST: f64 = 5.0;
-/// A report outside of this is a server that does not count, or counts something else.
-const CREDIBLE: std::ops::RangeInclusive<f64> = 1.0..=16.0;
+/// A report of fewer tokens than this allows is a server that does not count, or counts only what its cache had not.
+const LIGHTEST_REPORTED: f64 = 16.0;
 /// Digits and signs are a token each. Below this it is not the text that is heavy.
 const DENSEST: f64 = 0.5;
 /// An answer shorter than this is of no use; rather let the server refuse.
@@ -218,7 +218,8 @@ impl Frame {
         let fixed = system + tools;
         let by_report = size.learnt.and_then(|Measured { bytes, tokens }| {
             let ratio = (fixed + bytes) as f64 / tokens.max(1) as f64;
-            CREDIBLE.contains(&ratio).then_some(ratio)
+            // More tokens than we know of (a long template, an image) are tokens all the same.
+            (ratio <= LIGHTEST_REPORTED).then_some(ratio.max(DENSEST))
         });
         let fixed_ratio = by_report.unwrap_or(BYTES_PER_TOKEN);
         let ratio = dense.map_or(fixed_ratio, |dense| fixed_ratio.min(dense));

@@ -6,6 +6,8 @@ use zdx_protocol::{Event, NoticeLevel};
 
 use super::{Engine, Loan};
 use crate::persona::Persona;
+use zdx_config::user_file::set_default_model;
+use zdx_config::{ConfigLayer, ValueSource};
 
 impl Engine {
     /// The user's own choice: it stays, whoever is at work.
@@ -13,8 +15,52 @@ impl Engine {
         let model = self.backend.set_model(model)?;
         self.loan = None;
         self.backend.ask_limit().await;
-        self.session.events.emit(Event::ModelChanged { model }).await;
+        self.session.events.emit(Event::ModelChanged { model: model.clone() }).await;
+        let is_usual = self.session.spec.config.model.as_ref() == Some(&model);
+        if !is_usual && self.backend.info().remote_agent.is_none() {
+            let message = "/model --default makes it the default of new sessions".to_owned();
+            self.session.events.notice(NoticeLevel::Info, message).await;
+        }
         Ok(())
+    }
+
+    /// Makes the model in use the default, in the user's own configuration file alone.
+    pub(super) async fn keep_model(&mut self) -> Result<(), String> {
+        let (model, remote_agent) = {
+            let info = self.backend.info();
+            (info.model.clone(), info.remote_agent.clone())
+        };
+        if let Some(agent) = remote_agent {
+            return Err(format!(
+                "the model is that of {agent}; its own configuration says which one it begins with"
+            ));
+        }
+        let paths = self.session.spec.setup.paths.clone();
+        let kept = model.clone();
+        let written = tokio::task::spawn_blocking(move || set_default_model(&paths, &kept)).await;
+        let file = match written {
+            Ok(Ok(file)) => file,
+            Ok(Err(error)) => return Err(error.to_string()),
+            Err(_) => return Err("writing the configuration broke down; this is a defect of zdx".to_owned()),
+        };
+        let mut message =
+            format!("{model} is the default of new sessions now: written to {}", file.display());
+        if let Some(above) = self.stronger_model() {
+            message.push_str(&format!(" (here {above} goes before it)"));
+        }
+        self.session.events.notice(NoticeLevel::Info, message).await;
+        Ok(())
+    }
+
+    /// The source that names a model and stands above the user's file, also in the next session.
+    fn stronger_model(&self) -> Option<String> {
+        let origin = self.session.spec.resolved.origins.get(&["model".to_owned()])?;
+        match &origin.source {
+            ValueSource::Env(_) | ValueSource::File { layer: ConfigLayer::Project, .. } => {
+                Some(origin.source.to_string())
+            }
+            ValueSource::File { .. } | ValueSource::Default | ValueSource::Flag(_) => None,
+        }
     }
 
     /// Says what is wrong when there is no such agent, or it cannot have its model. The one at work goes on as before.

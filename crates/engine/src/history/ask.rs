@@ -57,6 +57,7 @@ impl Asker {
             temperature: self.config.temperature,
             top_p: self.config.top_p,
             thinking: None,
+            thinking_off: None,
             stream: self.config.stream,
         };
         let mut stream = client.start(&chosen.endpoint, &request).await?;

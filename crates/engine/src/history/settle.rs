@@ -52,7 +52,7 @@ pub fn settle_intents(transcript: &mut Transcript, workspace: &Workspace) -> Set
 
 enum IntentOutcome {
     /// With the file as it is.
-    Happened(FileChange),
+    Happened(Box<FileChange>),
     Dropped,
     /// The file is in neither state.
     Foreign,
@@ -69,7 +69,7 @@ fn outcome(intent: &FileChange, workspace: &Workspace) -> IntentOutcome {
     let only_mode = FileState::same_content(intent.before.as_ref(), intent.after.as_ref());
     match (is(&intent.after), is(&intent.before)) {
         (true, _) if !only_mode || now == intent.after => {
-            IntentOutcome::Happened(FileChange { after: now, ..intent.clone() })
+            IntentOutcome::Happened(Box::new(FileChange { after: now, ..intent.clone() }))
         }
         (_, true) => IntentOutcome::Dropped,
         (_, false) if is_unknown => IntentOutcome::Unknown,

@@ -449,7 +449,14 @@ async fn the_engine_alone_writes_the_start_and_the_end_of_a_turn() {
         let answer = || Event::AssistantFinal { text: "hello".to_owned(), partial: false, continues: false };
         let script = move |_: Prompt, io: TurnIo| async move {
             io.emit(answer()).await;
-            TurnResult { outcome, text: "hello".to_owned(), usage: USAGE, denied: 1, cut_short: None }
+            TurnResult {
+                outcome,
+                text: "hello".to_owned(),
+                usage: USAGE,
+                last_request: None,
+                denied: 1,
+                cut_short: None,
+            }
         };
         let mut talk = place.talk_with(info, script).await;
         talk.told.clear();
@@ -466,6 +473,7 @@ async fn the_engine_alone_writes_the_start_and_the_end_of_a_turn() {
             outcome,
             text: "hello".to_owned(),
             usage: USAGE,
+            last_request: None,
             denied: 1,
             duration_ms: 0,
             cut_short: None,

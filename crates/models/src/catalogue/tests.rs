@@ -59,6 +59,11 @@ fn a_first_segment_names_a_provider_only_when_it_is_one() {
     assert_eq!(resolved("lab/qwen3-coder", None), ("lab".into(), "qwen3-coder".into()));
     assert_eq!(resolved("lab/qwen/qwen3-coder", None), ("lab".into(), "qwen/qwen3-coder".into()));
     assert_eq!(
+        resolved("lab//models/qwen3", None),
+        ("lab".into(), "/models/qwen3".into()),
+        "a path, as vLLM lists it"
+    );
+    assert_eq!(
         resolved("qwen/qwen3-coder", Some("openrouter")),
         ("openrouter".into(), "qwen/qwen3-coder".into())
     );

@@ -24,6 +24,7 @@ fn ask(messages: &[Message], tools: &[ToolSpec]) -> (String, Option<ToolCall>) {
         temperature: None,
         top_p: None,
         thinking: None,
+        thinking_off: None,
         stream: true,
     };
     let (mut text, mut call) = (String::new(), None);

@@ -99,7 +99,7 @@ impl<'a> Iterator for WireTurns<'a> {
             match message.role {
                 Role::Assistant => self.assistant(&message.parts),
                 Role::User => self.user(&message.parts),
-                // What the user attached, put before his words. In the middle of a conversation hardly a server knows a
+                // Attachments go before the user's words. In the middle of a conversation hardly a server knows a
                 // system message, and chat templates refuse one.
                 Role::System => self.content(Role::User, &message.parts),
             }

@@ -20,6 +20,7 @@ mod target;
 mod testing;
 mod think;
 
+pub(crate) use openai_chat::wants_completion_tokens;
 pub use target::Target;
 
 /// The dialects zdx speaks. A closed set: a vendor is data, a wire is code.

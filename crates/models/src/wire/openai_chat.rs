@@ -8,6 +8,7 @@ mod reasoning;
 
 pub(super) use decode::Decoder;
 pub(super) use encode::encode;
+pub(crate) use encode::wants_completion_tokens;
 
 use super::Target;
 

@@ -146,6 +146,7 @@ pub fn request<'a>(messages: &'a [Message], tools: &'a [ToolSpec]) -> ModelReque
         temperature: None,
         top_p: None,
         thinking: None,
+        thinking_off: None,
         stream: true,
     }
 }

@@ -17,7 +17,7 @@ const HANG: Duration = Duration::from_secs(120);
 /// Long enough for a busy machine; only faults that must run into a limit set a shorter one.
 pub const PATIENT: Timeouts = Timeouts {
     connect: Duration::from_secs(60),
-    first_byte: Duration::from_secs(60),
+    first_byte: Some(Duration::from_secs(60)),
     idle: Duration::from_secs(60),
 };
 
@@ -51,6 +51,7 @@ pub fn request(messages: &[Message]) -> ModelRequest<'_> {
         temperature: None,
         top_p: None,
         thinking: None,
+        thinking_off: None,
         stream: true,
     }
 }

@@ -50,7 +50,7 @@ async fn resets_before_and_after_the_head() {
 async fn stalls_end_with_the_phase_they_happened_in() {
     let first = |phase: TimeoutPhase| Some(ModelError::Timeout { phase, after: SHORT });
     for wire in WIRES {
-        let waiting = Timeouts { first_byte: SHORT, connect: SHORT, ..PATIENT };
+        let waiting = Timeouts { first_byte: Some(SHORT), connect: SHORT, ..PATIENT };
         let heard = ask_for(wire, waiting, Reply::raw([Step::Stall])).await;
         assert_eq!(heard.error, first(TimeoutPhase::FirstByte), "before the head");
         let heard = ask_for(wire, waiting, Reply::stream([Step::Stall])).await;
@@ -71,6 +71,47 @@ async fn stalls_end_with_the_phase_they_happened_in() {
         .then(Step::Stall);
     let heard = ask_for(Wire::OpenaiChat, Timeouts { idle: SHORT, ..PATIENT }, forgetful).await;
     assert_eq!((heard.text.as_str(), heard.error), (TEXT, None));
+}
+
+/// Reading a long prompt takes a server of one's own minutes, with or without a sign of life in between.
+#[tokio::test]
+async fn a_server_nearby_has_all_the_time_it_needs_to_read_a_prompt() {
+    let patient = Timeouts { first_byte: None, connect: SHORT, idle: SHORT };
+    for wire in WIRES {
+        let before_head = Reply::raw([Step::Pause(SHORT * 3), Step::Bytes(raw_answer(wire))]);
+        let after_head = saying(wire, TEXT).insert_at(0, Step::Pause(SHORT * 3));
+        let after_a_sign = saying(wire, TEXT)
+            .insert_at(0, Step::Pause(SHORT * 3))
+            .insert_at(0, Step::bytes(": reading\n\n"));
+        for reply in [before_head, after_head, after_a_sign] {
+            let heard = ask_for(wire, patient, reply).await;
+            assert_eq!((heard.text.as_str(), heard.error), (TEXT, None));
+        }
+        // Once it writes, silence is a fault as ever.
+        let stalled = breaking_off(wire, TEXT).joined().then(Step::Stall);
+        let error = ask_for(wire, patient, stalled).await.error;
+        assert_eq!(error, Some(ModelError::Timeout { phase: TimeoutPhase::Idle, after: SHORT }));
+    }
+}
+
+/// Where the wait is set, signs of life are no answer, and yet the server is not given up while it sends them.
+#[tokio::test]
+async fn keep_alives_put_the_first_byte_off() {
+    let waiting = Timeouts { first_byte: Some(SHORT), connect: SHORT, ..PATIENT };
+    for wire in WIRES {
+        let mut reply = saying(wire, TEXT);
+        for _ in 0..8 {
+            reply = reply.insert_at(0, Step::Pause(SHORT / 3)).insert_at(0, Step::bytes(": reading\n\n"));
+        }
+        let heard = ask_for(wire, waiting, reply).await;
+        assert_eq!((heard.text.as_str(), heard.error), (TEXT, None));
+    }
+}
+
+/// A whole answer as bytes, head included.
+fn raw_answer(wire: Wire) -> Vec<u8> {
+    let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    [head.to_vec(), saying(wire, TEXT).body_bytes()].concat()
 }
 
 #[tokio::test]
@@ -177,5 +218,19 @@ async fn a_ten_megabyte_event_arrives_whole() {
         };
         let heard = ask_for(wire, PATIENT, reply).await;
         assert!(heard.text == text && heard.error.is_none());
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_cut() {
+    let piece = "x".repeat(1 << 20);
+    for wire in WIRES {
+        let reply = match wire {
+            Wire::Anthropic => Reply::anthropic().text_deltas(vec![piece.clone(); 48]).done(),
+            Wire::OpenaiChat => Reply::chat().text_deltas(vec![piece.clone(); 48]).done(),
+        };
+        let heard = ask_for(wire, PATIENT, reply).await;
+        assert!((32 << 20..40 << 20).contains(&heard.text.len()), "{}", heard.text.len());
+        assert!(matches!(&heard.error, Some(ModelError::Protocol(why)) if why.contains("32 MiB")));
     }
 }

@@ -47,7 +47,7 @@ async fn silence_before_and_after_the_head() {
     ]);
     let http = Http::new(SHORT);
     let mut request = post(&server.url(), None);
-    request.answer_within = SHORT;
+    request.answer_within = Some(SHORT);
     assert_eq!(said(&http, request).await, Err(NetError::NoAnswer { after: SHORT }));
 
     let mut response = http.send(post(&server.url(), None)).await.unwrap();
@@ -130,7 +130,7 @@ async fn a_compressed_body_that_breaks_off_or_is_none_is_broken() {
     }
 }
 
-/// What is there of a packed stream is there at once.
+/// The part of a packed stream that has come can be read at once.
 #[tokio::test]
 async fn a_compressed_stream_arrives_as_it_is_sent() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());

@@ -15,7 +15,7 @@ pub fn post<'a>(url: &str, ca_file: Option<&'a Path>) -> Request<'a> {
         headers: HeaderMap::new(),
         body: Some(b"{}".to_vec()),
         ca_file,
-        answer_within: PATIENT,
+        answer_within: Some(PATIENT),
     }
 }
 

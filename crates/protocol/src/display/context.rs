@@ -29,11 +29,44 @@ pub fn compacted(compaction: &Compaction) -> String {
     )
 }
 
-pub fn pruned(calls: usize, images: usize, bytes: u64) -> String {
-    let kinds = [(calls, "old tool output"), (images, "old image")];
-    let left: Vec<String> =
-        kinds.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what)).collect();
-    format!("context pruned: {} ({}) left out", left.join(" and "), size(bytes))
+/// Figures of what left the context, of one or several prunings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrunedTotals {
+    pub calls: usize,
+    pub images: usize,
+    pub bytes: u64,
+}
+
+impl PrunedTotals {
+    pub fn new(calls: &[String], images: &[String], bytes: u64) -> Self {
+        Self { calls: calls.len(), images: images.len(), bytes }
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.images += other.images;
+        self.bytes += other.bytes;
+    }
+
+    /// Returns the totals and begins anew; None where nothing was pruned.
+    pub fn take(&mut self) -> Option<Self> {
+        Some(std::mem::take(self)).filter(|totals| *totals != Self::default())
+    }
+
+    fn counted(self) -> String {
+        let kinds = [(self.calls, "old tool output"), (self.images, "old image")];
+        let left = kinds.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what));
+        left.collect::<Vec<_>>().join(" and ")
+    }
+}
+
+pub fn pruned(totals: PrunedTotals) -> String {
+    format!("context pruned: {} ({}) left out", totals.counted(), size(totals.bytes))
+}
+
+/// The same for a whole turn, beside what it took: `pruned 12 old tool outputs`.
+pub fn pruned_in_turn(totals: PrunedTotals) -> String {
+    format!("pruned {}", totals.counted())
 }
 
 /// `tools changed: 12 more, mcp__files__read and others; …`.

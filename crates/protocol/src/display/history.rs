@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+use super::context::PrunedTotals;
 use super::{context, details, labels, plain};
 use crate::path_text;
 use crate::record::{ApprovalRecord, Meta};
@@ -56,7 +57,7 @@ fn words(entry: &Entry, zone: &TimeZone) -> String {
         Entry::Compacted(compaction) => format!("{}\n", context::compacted(compaction)),
         Entry::Cut(cut) => format!("{}\n", context::cut(&cut.cuts)),
         Entry::Pruned(prune) => {
-            format!("{}\n", context::pruned(prune.calls.len(), prune.images.len(), prune.bytes))
+            format!("{}\n", context::pruned(PrunedTotals::new(&prune.calls, &prune.images, prune.bytes)))
         }
         Entry::Model(model) => format!("model: {model}\n"),
         Entry::Checked(checked) => format!("{}\n", labels::checked(checked).1),

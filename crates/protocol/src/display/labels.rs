@@ -48,6 +48,15 @@ pub fn bad_ending(end: &ShellEnd) -> Option<String> {
     }
 }
 
+/// An answer is asked for again, in so many seconds. `of` is zero where nobody counts: a model is loading.
+pub fn retrying(attempt: u32, of: u32, seconds: u64, reason: &str) -> String {
+    let reason = visible_line(reason);
+    match of {
+        0 => format!("Retrying in {seconds} s · {reason}"),
+        of => format!("Retrying in {seconds} s ({attempt} of {of}) · {reason}"),
+    }
+}
+
 /// What came of checking a turn's work.
 pub fn checked(checked: &Checked) -> (NoticeLevel, String) {
     let Checked { command, result, attempts, .. } = checked;

@@ -1,5 +1,6 @@
 //! How the end of a turn is worded: what it took, what was denied, why it failed when nobody said it in more words.
 
+use crate::conversation::Usage;
 use crate::event::{Outcome, TurnSummary};
 use crate::typeset::format::{self, tokens};
 
@@ -25,9 +26,11 @@ pub fn is_short(summary: &TurnSummary) -> bool {
     summary.usage.input_tokens + summary.usage.output_tokens == 0 && summary.duration_ms < 1_000
 }
 
-/// What a turn took: time and tokens, those the cache served told apart.
+/// What a turn took: time, the context as it was last sent, with the tokens the cache served told apart, and all tokens
+/// that were written.
 pub fn cost(summary: &TurnSummary) -> Option<String> {
-    let usage = summary.usage;
+    let usage =
+        Usage { output_tokens: summary.usage.output_tokens, ..summary.last_request.unwrap_or(summary.usage) };
     let time = format::duration(summary.duration_ms);
     if usage.input_tokens == 0 && usage.output_tokens == 0 {
         // Of a turn that was told again nobody may know it.
@@ -44,7 +47,6 @@ pub fn cost(summary: &TurnSummary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::Usage;
 
     #[test]
     fn cost_tells_cached_tokens_apart() {
@@ -52,6 +54,7 @@ mod tests {
             outcome: Outcome::Completed,
             text: String::new(),
             usage: Usage::default(),
+            last_request: None,
             denied: 0,
             duration_ms: 1_234,
             cut_short: None,
@@ -64,5 +67,7 @@ mod tests {
         summary.usage =
             Usage { input_tokens: 12_345, output_tokens: 20, cache_read_tokens: 999, ..Usage::default() };
         assert_eq!(cost(&summary).as_deref(), Some("1.2 s · 12.3k in (999 cached) · 20 out"));
+        summary.last_request = Some(Usage { input_tokens: 7_000, output_tokens: 5, ..Usage::default() });
+        assert_eq!(cost(&summary).as_deref(), Some("1.2 s · 7.0k in · 20 out"), "the context as last sent");
     }
 }

@@ -66,7 +66,11 @@ pub struct TurnSummary {
     pub outcome: Outcome,
     /// The last assistant message of the turn.
     pub text: String,
+    /// The sum of all requests.
     pub usage: Usage,
+    /// Usage of the last request that reported one: the context as a person is told it.
+    #[serde(skip)]
+    pub last_request: Option<Usage>,
     /// Calls that were refused.
     pub denied: u32,
     pub duration_ms: u64,

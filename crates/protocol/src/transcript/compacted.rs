@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{ContextSize, Transcript};
 use crate::compaction::Compaction;
 use crate::content::{Content, ImageRef};
-use crate::conversation::{Message, Part, Role};
+use crate::conversation::{Message, Part, Role, calls};
 use crate::path_text;
 use crate::record::{InputCut, Prune};
 use crate::tool::ToolOutput;
@@ -27,6 +27,9 @@ impl Transcript {
             first.parts.extend(more.parts);
         }
         self.messages = std::iter::once(first).chain(kept).collect();
+        for call in calls(&self.messages) {
+            self.call_ids.note(call.id);
+        }
         self.open_calls.clear();
         self.size = ContextSize::of(&self.messages, true, self.size.image_cost);
         self.size.learnt = compaction.state.measured;

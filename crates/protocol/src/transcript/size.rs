@@ -19,7 +19,7 @@ pub struct ContextSize {
     /// What was said, and the calls.
     pub messages: u64,
     pub tool_results: u64,
-    /// How images are counted in all of these.
+    /// The rule by which images are counted in all of these.
     pub image_cost: ImageCost,
     /// There are or were some.
     pub has_images: bool,
@@ -126,8 +126,8 @@ fn words(part: &Part) -> usize {
         Part::ToolUse { id, name, arguments, signature } => {
             // Anything but an object goes out as an empty one.
             let arguments = if arguments.is_object() { arguments.text().len() } else { 2 };
-            let signed = |signature: &&Box<Signature>| !signature.opaque.is_null();
-            let signature = signature.as_ref().filter(signed);
+            let signed = |signature: &&Signature| !signature.opaque.is_null();
+            let signature = signature.as_deref().filter(signed);
             let signature = signature.map_or(0, |signature| of_value(&signature.opaque) + AROUND);
             id.len() + name.len() + arguments + signature + AROUND
         }

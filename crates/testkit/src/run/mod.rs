@@ -260,8 +260,11 @@ fn hangups_are_ignored() -> bool {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
 }
 
+/// Little patience: a test of a failure that stays is not to wait for minutes.
 fn provider(wire: &str, base_url: &str) -> String {
-    format!("model = \"test/scripted\"\n\n[providers.test]\nwire = \"{wire}\"\nbase_url = \"{base_url}\"\n")
+    format!(
+        "model = \"test/scripted\"\nretries = 2\n\n[providers.test]\nwire = \"{wire}\"\nbase_url = \"{base_url}\"\n"
+    )
 }
 
 pub(crate) fn session_files(storage: &Path) -> Vec<PathBuf> {

@@ -101,7 +101,7 @@ fn configures_the_server_and_reads_sessions_back() {
     let place = shell().chat(&server).config_more("max_steps = 3");
     let config = std::fs::read_to_string(place.storage().join("config.toml")).unwrap();
     let expected = format!(
-        "max_steps = 3\nmodel = \"test/scripted\"\n\n[providers.test]\nwire = \"openai-chat\"\nbase_url = \"{}\"\n",
+        "max_steps = 3\nmodel = \"test/scripted\"\nretries = 2\n\n[providers.test]\nwire = \"openai-chat\"\nbase_url = \"{}\"\n",
         server.openai_base()
     );
     assert_eq!(config, expected);

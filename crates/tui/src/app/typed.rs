@@ -90,7 +90,7 @@ impl State {
         match command {
             command if command.takes_turn() => self.work(draft, command),
             Command::Open(_) | Command::Trust => self.leave_session(draft.text(), command),
-            Command::Revert { .. } | Command::Redo | Command::SetAgent(_) => {
+            Command::Revert { .. } | Command::Redo | Command::SetAgent(_) | Command::KeepModel => {
                 self.between_turns(draft, Purpose::Do, command)
             }
             Command::SetModel(_) => self.between_turns(draft, Purpose::Switch, command),

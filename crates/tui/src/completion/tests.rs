@@ -196,7 +196,13 @@ fn drawn(popup: &Popup, width: u16, rows: usize) -> String {
 
 fn listed() -> Popup {
     let candidates = vec![
-        candidate("/model", "/model [NAME]", "list the models, or switch to one", &[1, 2], Then::Line),
+        candidate(
+            "/model",
+            "/model [NAME]",
+            "list the models, or switch to one; --default keeps it",
+            &[1, 2],
+            Then::Line,
+        ),
         candidate(
             "/中文",
             "/中文 [名字]",

@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use zdx_protocol::display::approval::{folder_added, grant_words};
+use zdx_protocol::display::context::PrunedTotals;
 use zdx_protocol::display::titles;
-use zdx_protocol::display::{context, labels, turns};
+use zdx_protocol::display::{context, labels, turns, visible_line};
 use zdx_protocol::{
     AttachedContent, CheckResult, Checked, ErrorKind, Event, NoticeLevel, Outcome, Todo, TodoStatus,
     TurnSummary, Usage,
@@ -15,6 +16,9 @@ use super::called::Told;
 use super::cell::{Cell, Item, Known, NoteKind, Text};
 use super::task;
 use super::{Conversation, Did};
+
+/// Below an answer that came in several pieces.
+const CONTINUED: &str = "the connection broke in the middle of this answer; it went on where it stopped";
 
 /// Below an error that ended a turn, where a person sits: what can be done, by what the turn had done.
 fn try_again(did: Did) -> &'static str {
@@ -106,11 +110,11 @@ impl Conversation {
             Event::TodosChanged { items, draft } => self.todos_changed(items, *draft),
             Event::ShellFinished { text, shell } => self.ran(text, shell),
             Event::Checked(checked) => self.checked(checked),
-            Event::Retrying { attempt, of, delay_ms, reason, continues } => {
-                let wait = *delay_ms as f64 / 1000.0;
-                let what = if *continues { "going on where it stopped, " } else { "" };
+            // The countdown stands in the status row; here is room for all that the server said.
+            Event::Retrying { reason, continues, .. } => {
+                let what = if *continues { "; the answer goes on where it stopped" } else { "" };
                 self.announced.clear();
-                self.retry = Some(format!("{reason}; {what}retry {attempt} of {of} in {wait:.1} s"));
+                self.retry = Some(format!("{}{what}", visible_line(reason)));
             }
             Event::Error { kind, message, details, .. } => {
                 self.told = true;
@@ -156,7 +160,7 @@ impl Conversation {
             Event::Attached(AttachedContent { label, .. }) => self.quiet(format!("attached {label}")),
             Event::Compacted(compacted) => self.quiet(context::compacted(&compacted.0)),
             Event::Pruned { calls, images, bytes } => {
-                self.quiet(context::pruned(calls.len(), images.len(), *bytes));
+                self.pruned.add(PrunedTotals::new(calls, images, *bytes));
             }
             Event::InputCut { cuts } => self.quiet(context::cut(cuts)),
             Event::McpChanged(server) if server.error.is_some() => {
@@ -207,7 +211,12 @@ impl Conversation {
         let cost = turns::cost(summary)
             .filter(|_| !told && (self.ends_in_a_row(known) || !turns::is_short(summary)));
         let again = summary.outcome == Outcome::Error && !self.place.in_lines && !self.past;
-        let words = cost.into_iter().chain(again.then(|| try_again(self.did).to_owned())).collect::<Vec<_>>();
+        let pruned = self.pruned.take().map(context::pruned_in_turn);
+        let words = cost
+            .into_iter()
+            .chain(pruned)
+            .chain(again.then(|| try_again(self.did).to_owned()))
+            .collect::<Vec<_>>();
         self.close_turn(known, (!words.is_empty()).then(|| words.join(" · ")));
         // On a screen each of them stands where it was asked for.
         if summary.denied > 0 && self.place.in_lines {
@@ -289,6 +298,10 @@ impl Conversation {
         }
         if let Some(text) = self.open_text().filter(|_| !partial) {
             finish(text);
+        }
+        // In lines the retry itself was told.
+        if continues && !partial && !self.place.in_lines {
+            self.quiet(CONTINUED.to_owned());
         }
     }
 

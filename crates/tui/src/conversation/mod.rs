@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ratatui_core::text::Line;
+use zdx_protocol::display::context::PrunedTotals;
 use zdx_protocol::query::SpilledOutput;
 use zdx_protocol::{Todo, TodoStatus};
 
@@ -80,6 +81,8 @@ pub(crate) struct Conversation {
     /// Calls whose arguments still stream.
     announced: Vec<Announced>,
     retry: Option<String>,
+    /// Old outputs that left the context in this turn: told once, at its end.
+    pruned: PrunedTotals,
     todos: Vec<Todo>,
     /// Turns that began since anybody changed them: a list that nobody works on is not pinned for ever.
     todos_untouched: usize,
@@ -135,6 +138,7 @@ impl Conversation {
             thought_told: false,
             announced: Vec::new(),
             retry: None,
+            pruned: PrunedTotals::default(),
             todos: Vec::new(),
             todos_untouched: 0,
             stopped: false,

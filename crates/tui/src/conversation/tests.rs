@@ -83,6 +83,7 @@ fn over(outcome: Outcome) -> Event {
         outcome,
         text,
         usage,
+        last_request: None,
         denied: 0,
         duration_ms: 10,
         cut_short: None,
@@ -229,6 +230,7 @@ fn the_end_of_a_turn_is_said_in_a_line() {
             outcome,
             text,
             usage,
+            last_request: None,
             denied,
             duration_ms: 2_000,
             cut_short: None,
@@ -257,6 +259,47 @@ fn the_end_of_a_turn_is_said_in_a_line() {
         said.split_whitespace().collect::<Vec<_>>().join(" "),
         "✗ the server answered 500 took 2.0 s · /retry asks again"
     );
+}
+
+#[test]
+fn an_answer_that_went_on_after_a_break_says_so_once() {
+    let piece =
+        |text: &str, partial, continues| Event::AssistantFinal { text: text.into(), partial, continues };
+    let retrying = || Event::Retrying {
+        attempt: 1,
+        of: 10,
+        delay_ms: 500,
+        reason: "the connection broke: reset".into(),
+        continues: true,
+    };
+    let mut shown = Shown::new(100);
+    shown.tell([prompt("go"), delta("One,"), piece("One,", true, false), retrying()]);
+    shown.tell([delta(" two,"), piece(" two,", true, true), retrying()]);
+    shown.tell([delta(" three."), piece(" three.", false, true), over(Outcome::Completed)]);
+    let all = shown.settled.join("\n");
+    assert!(all.contains("One, two, three."), "{all}");
+    assert_eq!(all.matches("the connection broke").count(), 1, "{all}");
+}
+
+#[test]
+fn what_was_pruned_is_one_figure_of_the_turn() {
+    let pruned = |id: &str| Event::Pruned {
+        calls: vec![id.to_owned(), format!("{id}2")],
+        images: Vec::new(),
+        bytes: 10,
+    };
+    let mut shown = Shown::new(100);
+    shown.tell([
+        prompt("go"),
+        pruned("a"),
+        pruned("b"),
+        delta("Done."),
+        said("Done."),
+        over(Outcome::Completed),
+    ]);
+    let all = shown.settled.join("\n");
+    assert_eq!(all.matches("pruned").count(), 1, "{all}");
+    assert!(all.contains("pruned 4 old tool outputs"), "{all}");
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use zdx_protocol::display::format;
+use zdx_protocol::display::{format, labels, visible_line};
 use zdx_protocol::{CallOrigin, Event, TurnState, Usage};
 
+/// Near enough for a figure that the server's own count replaces.
+const BYTES_PER_TOKEN: usize = 4;
 /// An answer that stops coming for so long is told to.
 const SILENT: Duration = Duration::from_secs(5);
 
@@ -18,12 +20,25 @@ pub(super) struct Doing {
     said: Said,
     /// Since when the model thinks: the clock of the block that shows it.
     thought: Option<Instant>,
-    retrying: Option<(u32, u32)>,
+    retrying: Option<RetryCountdown>,
     /// Calls that run, by id.
     calls: Vec<String>,
     /// Since when a person is asked: that time is not the turn's.
     asked: Option<Instant>,
-    pub(super) usage: Usage,
+    /// Input of the last request, which is the context; output of all.
+    usage: Usage,
+    /// Bytes that stream and were not counted by the server yet.
+    streamed: usize,
+}
+
+/// A request that failed and is made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RetryCountdown {
+    attempt: u32,
+    /// Zero where nobody counts.
+    of: u32,
+    at: Instant,
+    reason: String,
 }
 
 /// What came of the request that is under way.
@@ -50,7 +65,13 @@ impl Doing {
             calls: Vec::new(),
             asked: None,
             usage: Usage::default(),
+            streamed: 0,
         }
+    }
+
+    /// Tokens of the context as it was last sent, and those written in this turn, as far as they are known.
+    pub(super) fn tokens(&self) -> (u64, u64) {
+        (self.usage.input_tokens, self.usage.output_tokens + (self.streamed / BYTES_PER_TOKEN) as u64)
     }
 
     /// A turn, or a command of the user's, begins with its first state; both end idle.
@@ -82,6 +103,9 @@ impl Doing {
     }
 
     fn fold(&mut self, event: &Event, now: Instant) {
+        if let Event::AssistantDelta { text } | Event::ReasoningDelta { text } = event {
+            self.streamed += text.len();
+        }
         match event {
             Event::AssistantDelta { .. } => {
                 (self.said, self.retrying, self.thought) = (Said::Text { last: now }, None, None);
@@ -100,8 +124,15 @@ impl Doing {
                 self.calls.push(id.clone());
             }
             Event::ToolFinished { id, .. } => self.calls.retain(|running| running != id),
-            Event::UsageReported(usage) => self.usage.add(*usage),
-            Event::Retrying { attempt, of, .. } => self.retrying = Some((*attempt, *of)),
+            Event::UsageReported(usage) => {
+                let output_tokens = self.usage.output_tokens + usage.output_tokens;
+                (self.usage, self.streamed) = (Usage { output_tokens, ..*usage }, 0);
+            }
+            Event::Retrying { attempt, of, delay_ms, reason, .. } => {
+                let (attempt, of) = (*attempt, *of);
+                let at = now + Duration::from_millis(*delay_ms);
+                self.retrying = Some(RetryCountdown { attempt, of, at, reason: reason.clone() });
+            }
             _ => {}
         }
     }
@@ -120,6 +151,9 @@ impl Doing {
     /// With the seconds it takes, and those of the turn where that is longer under way, in ever fewer words. Both clocks
     /// change at once: two that did not would redraw the row twice a second.
     pub(super) fn words(&self, now: Instant) -> Vec<String> {
+        if let Some(retry) = &self.retrying {
+            return retry.words(now);
+        }
         let began = self.thought.filter(|_| self.word() == "thinking").unwrap_or(self.step);
         let step = now.saturating_duration_since(began).as_secs();
         let before = began.saturating_duration_since(self.since).as_secs();
@@ -140,17 +174,18 @@ impl Doing {
     }
 
     fn what(&self, step: &str, now: Instant) -> String {
-        match (self.retrying, self.said) {
-            (Some((attempt, of)), _) => format!("retrying, {attempt} of {of} · {step}"),
-            (None, Said::Nothing) if self.is_asking() => format!("{} {step}", self.state_word()),
-            (None, Said::Text { last })
-                if self.is_asking() && now.saturating_duration_since(last) >= SILENT =>
-            {
+        match self.said {
+            Said::Nothing if self.is_asking() => format!("{} {step}", self.state_word()),
+            Said::Text { last } if self.is_asking() && now.saturating_duration_since(last) >= SILENT => {
                 let silent = now.saturating_duration_since(last).as_secs();
                 format!("writing · nothing for {}", format::elapsed(silent))
             }
-            (None, _) => format!("{} {step}", self.word()),
+            _ => format!("{} {step}", self.word()),
         }
+    }
+
+    pub(super) fn is_retrying(&self) -> bool {
+        self.retrying.is_some()
     }
 
     /// A request is under way.
@@ -179,6 +214,23 @@ impl Doing {
             (TurnState::AwaitingPermission, _) => "waiting",
             (TurnState::ToolRunning | TurnState::Idle | TurnState::Done | TurnState::Error, _) => "working",
         }
+    }
+}
+
+impl RetryCountdown {
+    /// The reason is the last to be cut.
+    fn words(&self, now: Instant) -> Vec<String> {
+        let seconds = self.at.saturating_duration_since(now).as_millis().div_ceil(1000);
+        let seconds = u64::try_from(seconds).unwrap_or(u64::MAX);
+        let brief = self.reason.split(':').next().unwrap_or_default();
+        let brief = visible_line(brief);
+        vec![
+            labels::retrying(self.attempt, self.of, seconds, &self.reason),
+            labels::retrying(self.attempt, self.of, seconds, &brief),
+            labels::retrying(self.attempt, 0, seconds, &brief),
+            format!("{seconds} s · {brief}"),
+            brief,
+        ]
     }
 }
 

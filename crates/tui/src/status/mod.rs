@@ -15,7 +15,7 @@ use zdx_protocol::display::format::{self, count, tokens};
 use zdx_protocol::display::sessions::short_id;
 use zdx_protocol::display::text::{hang, one_line, truncate_width, width};
 use zdx_protocol::display::{demo, visible_line};
-use zdx_protocol::{Approval, Event, NoticeLevel, Reply, RequestId, SessionInfo, Usage};
+use zdx_protocol::{Approval, Event, NoticeLevel, Reply, RequestId, SessionInfo};
 
 use crate::look::Look;
 use doing::Doing;
@@ -151,10 +151,10 @@ impl Status {
             }
             None => push(Slot::Hints, theme.dim, hints()),
         }
-        if let Some(doing) = &self.doing
-            && doing.usage.input_tokens + doing.usage.output_tokens > 0
+        if let Some(doing) = self.doing.as_ref().filter(|doing| !doing.is_retrying())
+            && doing.tokens() != (0, 0)
         {
-            push(Slot::Tokens, theme.dim, spent(doing.usage));
+            push(Slot::Tokens, theme.dim, spent(doing.tokens()));
         }
         if self.queued > 0 {
             push(Slot::Queue, theme.accent, vec![format!("{} queued", self.queued), String::new()]);
@@ -291,10 +291,14 @@ fn hints() -> Vec<String> {
     ["/help · @file · !cmd · Shift-Tab preset", "/help · @file · !cmd", "/help", ""].map(str::to_owned).into()
 }
 
-/// What a turn used until now. What goes in is what it costs: that half is the last to go.
-fn spent(usage: Usage) -> Vec<String> {
-    let (input, output) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
-    vec![format!("{input} in, {output} out"), format!("{input} in"), String::new()]
+/// The tokens of the context as it was last sent, and of the answers of this turn. The context is the last to go.
+fn spent((input, output): (u64, u64)) -> Vec<String> {
+    let (read, written) = (tokens(input), tokens(output));
+    match input {
+        // Nobody has counted yet.
+        0 => vec![format!("{written} out"), String::new()],
+        _ => vec![format!("{read} in, {written} out"), format!("{read} in"), String::new()],
+    }
 }
 
 /// `lab/qwen3-coder`, `qwen3-coder`, as much of it as can be read.

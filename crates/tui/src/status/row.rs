@@ -60,7 +60,7 @@ pub(super) enum Slot {
 }
 
 /// The room on the left is dealt out in this order, by so many columns in all; whoever cannot have that much keeps what he has.
-const DEALT: [(Slot, usize); 15] = [
+const DEALT: [(Slot, usize); 18] = [
     (Slot::State, 14),
     (Slot::Hints, 5),
     (Slot::Hints, 20),
@@ -76,6 +76,9 @@ const DEALT: [(Slot, usize); 15] = [
     (Slot::State, 32),
     (Slot::Tokens, 20),
     (Slot::State, 42),
+    (Slot::State, 50),
+    (Slot::State, 60),
+    (Slot::State, 90),
 ];
 
 /// It has its columns whether it needs them now or not, and shows the first form that fits.

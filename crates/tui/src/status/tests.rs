@@ -67,6 +67,7 @@ fn ended() -> Event {
         outcome,
         text: String::new(),
         usage,
+        last_request: None,
         denied: 0,
         duration_ms: 1,
         cut_short: None,
@@ -104,13 +105,13 @@ fn states_are_told_in_words() {
     let seconds = |count| start + Duration::from_secs(count);
     let text = |text: &str| Event::AssistantDelta { text: text.to_owned() };
     let retry =
-        Event::Retrying { attempt: 2, of: 5, delay_ms: 1, reason: "busy".to_owned(), continues: false };
+        Event::Retrying { attempt: 2, of: 5, delay_ms: 8_000, reason: "busy".to_owned(), continues: false };
     let thought = Event::ReasoningDelta { text: "hm".to_owned() };
     let table: [(&[Event], &str, &str); 10] = [
         (&[begun()], "waiting for the model 3 s", "waiting for the model"),
         (&[begun(), state(TurnState::ModelGenerating), thought], "thinking 3 s", "thinking"),
         (&[begun(), state(TurnState::ModelGenerating), text("hi")], "writing 3 s", "writing"),
-        (&[begun(), retry], "retrying, 2 of 5 · 3 s", "retrying"),
+        (&[begun(), retry], "Retrying in 5 s (2 of 5) · busy", "retrying"),
         (&[begun(), state(TurnState::ToolRunning)], "working 3 s", "working"),
         (&[begun(), running("1", "cargo  test\n-q")], "running 3 s", "running"),
         (&[begun(), running("1", "a"), running("2", "b")], "running 3 s", "running"),
@@ -177,7 +178,7 @@ fn a_server_that_says_nothing_is_told_from_a_model_that_thinks() {
     let retry =
         Event::Retrying { attempt: 1, of: 2, delay_ms: 1, reason: "busy".to_owned(), continues: false };
     status.apply(&retry, seconds(11));
-    assert_eq!(said(&status, 12), "retrying, 1 of 2 · 1 s · turn 12 s");
+    assert_eq!(said(&status, 12), "Retrying in 0 s (1 of 2) · busy");
     status.apply(&thought, seconds(13));
     assert_eq!(said(&status, 15), "thinking 6 s · turn 15 s");
     status.apply(&Event::AssistantDelta { text: "So".to_owned() }, seconds(16));
@@ -188,6 +189,59 @@ fn a_server_that_says_nothing_is_told_from_a_model_that_thinks() {
     // Nothing of a call comes before all of it.
     status.apply(&Event::ToolAnnounced { id: "1".to_owned(), name: "write".to_owned() }, seconds(48));
     assert_eq!(said(&status, 58), "writing 42 s · turn 58 s");
+}
+
+#[test]
+fn a_retry_is_counted_down_and_its_reason_is_cut_last() {
+    let start = Instant::now();
+    let retrying = |of, reason: &str| Event::Retrying {
+        attempt: 2,
+        of,
+        delay_ms: 8_400,
+        reason: reason.to_owned(),
+        continues: false,
+    };
+    let status = after(&[begun(), retrying(10, "overloaded (529): too many people ask at once")], start);
+    let theme = Theme::new(Depth::None, false);
+    let row = |status: &Status, width, at: u64| {
+        let look = Look { width, theme: &theme };
+        status.row(look, start + Duration::from_millis(at)).to_string()
+    };
+    for (at, seconds) in [(0, 9), (400, 8), (1_300, 8), (8_300, 1), (20_000, 0)] {
+        let expected = format!("Retrying in {seconds} s (2 of 10) · overloaded (529)");
+        assert!(row(&status, 160, at).contains(&expected), "{}", row(&status, 160, at));
+    }
+    assert!(row(&status, 160, 0).contains("esc stops"), "{}", row(&status, 160, 0));
+    for width in [40, 64, 80, 100] {
+        assert!(row(&status, width, 400).contains("overloaded (529)"), "{}", row(&status, width, 400));
+    }
+    assert!(status.needs_tick());
+    let loading = after(&[begun(), retrying(0, "loading its model (503)")], start);
+    assert!(row(&loading, 120, 400).contains("Retrying in 8 s · loading its model (503)"));
+}
+
+#[test]
+fn tokens_are_those_of_the_context_and_move_while_an_answer_streams() {
+    let start = Instant::now();
+    let reported = |input_tokens, output_tokens| {
+        Event::UsageReported(Usage { input_tokens, output_tokens, ..Usage::default() })
+    };
+    let text = |bytes: usize| Event::AssistantDelta { text: "x".repeat(bytes) };
+    let mut status = after(&[begun(), state(TurnState::ModelGenerating)], start);
+    let told = |status: &Status| status.doing.as_ref().map(Doing::tokens).unwrap();
+    for (event, expected) in [
+        (text(400), (0, 100)),
+        (text(400), (0, 200)),
+        (reported(10_000, 190), (10_000, 190)),
+        (Event::ReasoningDelta { text: "x".repeat(40) }, (10_000, 200)),
+        (reported(10_500, 50), (10_500, 240)),
+    ] {
+        status.apply(&event, start);
+        assert_eq!(told(&status), expected, "{event:?}");
+    }
+    let theme = Theme::new(Depth::None, false);
+    let row = status.row(Look { width: 140, theme: &theme }, start).to_string();
+    assert!(row.contains("10.5k in, 240 out"), "{row}");
 }
 
 #[test]

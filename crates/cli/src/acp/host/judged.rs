@@ -91,9 +91,9 @@ impl Judged {
         self.anything("its input holds what zdx does not understand, and only --yolo lets that pass")
     }
 
-    /// A title can say one thing and the call do another.
+    /// Title and kind can say one thing and the call do another.
     pub(super) fn title_alone(&self) -> Result<(), Refusal> {
-        self.anything("only its title says what it does, and only --yolo lets that pass")
+        self.anything("only its title and kind say what it does, and only --yolo lets that pass")
     }
 
     /// Also passes for a user who lets the agent do anything.

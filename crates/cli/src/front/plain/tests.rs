@@ -17,6 +17,7 @@ fn finished(outcome: Outcome, denied: u32) -> Event {
         outcome,
         text: String::new(),
         usage: Usage::default(),
+        last_request: None,
         denied,
         duration_ms: 0,
         cut_short: None,

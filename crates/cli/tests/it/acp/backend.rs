@@ -272,3 +272,23 @@ fn a_name_that_nobody_has_is_a_usage_error_with_the_list() {
     let output = zdx.command().args(["--trust", "exec", "--backend", "acp:own", "-p", "hi"]).run().success();
     assert_eq!(output.stdout, "echo: hi\n");
 }
+
+/// 1,280 × 800.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x03 \x08\x02\0\0\0";
+
+#[test]
+fn an_image_goes_to_an_agent_that_takes_images_and_a_note_to_another() {
+    for takes_images in [true, false] {
+        let can = json!({"promptCapabilities": {"image": takes_images, "embeddedContext": true}});
+        let zdx = with_backend(&json!({"initialize": {"agentCapabilities": can}}));
+        zdx.write("shot.png", PNG);
+        let output = exec(&zdx, &["-p", "what is in @shot.png?"]).run().success();
+        let prompt = &sent_of(&zdx, "session/prompt")[0]["prompt"];
+        let image = json!({"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAABQAAAAMgCAIAAAA="});
+        let note = json!({"type": "text", "text": "[image: shot.png, PNG 1280×800, 29 B]"});
+        assert_eq!(prompt[0], if takes_images { image } else { note });
+        assert_eq!(prompt[1]["text"], "what is in @shot.png?");
+        let told = output.stderr.contains("fake does not take images; it gets a note");
+        assert_eq!(told, !takes_images, "{}", output.stderr);
+    }
+}

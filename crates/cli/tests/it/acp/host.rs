@@ -115,7 +115,7 @@ fn a_permission_is_about_all_that_was_said_of_its_call() {
     let zdx = playing(json!([
         {"update": {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Write b", "kind": "edit", "status": "pending", "locations": [{"path": "$cwd/b"}]}},
         {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "c"}, "options": options}},
-        {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "d", "title": "Read a", "kind": "read"}, "options": options}},
+        {"ask": "session/request_permission", "params": {"toolCall": {"toolCallId": "d", "title": "Read a", "kind": "read", "rawInput": {"path": "a"}}, "options": options}},
         {"update": {"sessionUpdate": "tool_call_update", "toolCallId": "d", "status": "completed"}}
     ]));
     let output = acp(&zdx, &["hi"]).run().success();
@@ -125,7 +125,7 @@ fn a_permission_is_about_all_that_was_said_of_its_call() {
     let root = zdx.root().display();
     let expected = format!(
         "[tool] edit Write b @ {root}/b\n[permission] auto-deny edit Write b: {root}/b: writing needs --write\n\
-         [tool] read Read a\n[permission] auto-allow read Read a\n"
+         [tool] read Read a\n[tool.in] {{\"path\":\"a\"}}\n[permission] auto-allow read Read a\n"
     );
     assert_eq!(output.stdout, expected);
 }

@@ -93,7 +93,7 @@ fn an_agent_of_either_place_works_for_both_commands() {
     let known = "there is no agent eve; there are: file, both, table";
     assert!(acp(&zdx, &["-a", "eve", "hi"]).run().expect_code(2).stderr.contains(known));
     assert!(backend("eve").expect_code(2).stderr.contains(known));
-    // What a project wants to have started still needs trust, whoever starts it.
+    // An agent that a project names still needs trust, by either command.
     zdx.write(".zdx/config.toml", table("theirs", "theirs"));
     assert!(backend("theirs").expect_code(1).stderr.contains("nobody trusts the folder"));
     acp(&zdx, &["-a", "theirs", "hi"]).run().expect_code(2);

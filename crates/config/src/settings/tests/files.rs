@@ -6,7 +6,7 @@ fn without_any_file_the_documented_defaults_hold() {
     assert_eq!(config.max_tokens, 8192);
     assert_eq!(config.max_steps, Some(200));
     assert_eq!(config.tool_timeout, Some(std::time::Duration::from_secs(120)));
-    assert_eq!(config.retries, 2);
+    assert_eq!(config.retry.max_attempts, 10);
     assert!(config.stream && config.compaction.auto && config.compaction.prune);
     assert_eq!(config.timeouts, zdx_models::Timeouts::default());
     assert_eq!(config.system_prompt, SystemPrompt::BuiltIn);
@@ -97,7 +97,7 @@ fn every_key_reaches_its_field() {
     assert_eq!(config.provider.as_deref(), Some("lab"));
     assert_eq!((config.max_tokens, config.temperature, config.top_p), (100, Some(0.0), Some(0.5)));
     assert_eq!((config.thinking_budget, config.stream), (Some(2048), false));
-    assert_eq!((config.tool_timeout, config.max_steps, config.retries), (None, None, 0));
+    assert_eq!((config.tool_timeout, config.max_steps, config.retry.max_attempts), (None, None, 0));
     assert_eq!(config.timeouts.connect, Duration::from_millis(500));
     assert_eq!(config.timeouts.idle, Duration::from_millis(3250));
     assert_eq!(config.system_prompt, SystemPrompt::Text("hi".to_owned()));
@@ -182,7 +182,7 @@ fn a_wrong_type_is_an_error_with_file_line_and_expectation() {
         ("stream = 1", "1: stream: expected true or false, found a number"),
         ("max_tokens = 1.5", "1: max_tokens: expected a whole number, found a fraction"),
         ("max_tokens = 0", "1: max_tokens: expected a whole number from 1 to 4294967295, found 0"),
-        ("retries = -1", "1: retries: expected a whole number from 0 to 20, found -1"),
+        ("retries = -1", "1: retries: expected a whole number from 0 to 100, found -1"),
         ("temperature = 3", "1: temperature: expected a number from 0 to 2, found 3"),
         ("approval = \"lax\"", "1: approval: expected one of yolo, balanced, paranoid, found \"lax\""),
         ("whitelist = \"ls\"", "1: whitelist: expected a list of texts, found text"),

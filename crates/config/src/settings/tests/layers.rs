@@ -88,7 +88,7 @@ fn a_named_file_replaces_the_global_one_and_must_exist() {
     let other = world.home.join("other.conf");
     fs::write(&other, "{\"model\": \"named\"}").unwrap();
     let config = world.var("ZDX_CONFIG", &other).config();
-    assert_eq!((config.model.as_deref(), config.retries), (Some("named"), 2));
+    assert_eq!((config.model.as_deref(), config.retry.max_attempts), (Some("named"), 10));
     let error = World::new().var("AGENT_CONFIG", "/nowhere/c.toml").error();
     assert!(error.starts_with("cannot read /nowhere/c.toml: ") && error.contains("AGENT_CONFIG"), "{error}");
     let world = World::new().global("config.toml", "model = \"usual\"").var("ZDX_CONFIG", "/dev/null");
@@ -169,6 +169,19 @@ fn a_vendors_address_is_its_providers_base_url() {
         source_of(&resolved, "providers.anthropic.base_url"),
         format!("{}:1", world.project_file("config.toml"))
     );
+}
+
+#[test]
+fn the_former_name_of_a_key_still_holds() {
+    let attempts = |text: &str| World::new().global("config.toml", text).config().retry.max_attempts;
+    assert_eq!(attempts("retries = 3"), 3);
+    assert_eq!(
+        attempts("retries = 3\n[retry]\nmax_attempts = 4"),
+        4,
+        "the key itself is the more explicit one"
+    );
+    let config = World::new().global("config.toml", "[retry]\nmax_seconds = 7").config();
+    assert_eq!((config.retry.max_attempts, config.retry.max_time.as_secs()), (10, 7));
 }
 
 #[test]

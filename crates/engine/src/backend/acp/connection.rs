@@ -125,7 +125,7 @@ impl AgentConnection {
             match self.client.reopen_session(way, remote, params.clone()).await {
                 Ok(()) => {
                     if way == ReopenMethod::Load {
-                        // What is replayed after the answer would pass for the next turn.
+                        // Updates replayed after the answer would pass for the next turn.
                         self.client.hear_replay().await?;
                     }
                     return Ok(true);

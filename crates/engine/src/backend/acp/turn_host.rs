@@ -38,7 +38,7 @@ pub(super) async fn run(
     match ended {
         Ok(reason) => Ok(reason),
         Err(AcpError::Stopped { is_settled: true, .. }) => Ok(StopReason::Cancelled),
-        // How the agent died is no news to a person who cancelled its turn.
+        // A person who cancelled the turn need not hear why the agent ended.
         Err(_) if io.cancel.is_cancelled() => Err(AgentFailure::Interrupted),
         Err(error) => Err(connection.failure(error).await),
     }

@@ -47,7 +47,7 @@ impl Limits {
         asked.get(&key).map_or_else(|| limit(self.cached(&key)), |answer| limit(*answer.borrow()))
     }
 
-    /// What a refusal named in an earlier session. Since then the server may have been started with more: its list is
+    /// The limit that a refusal named in an earlier session. Since then the server may have been started with more: its list is
     /// asked again, and has the last word.
     pub(super) fn hint(&self, endpoint: &Endpoint) -> Option<u64> {
         self.cache.as_ref()?.get(&hint_key(&key(endpoint))).filter(|limit| *limit > 0)

@@ -146,6 +146,19 @@ fn an_estimate_is_the_last_report_and_what_came_since() {
     assert!((1590..1620).contains(&used), "four bytes a token are learnt: {used}");
 }
 
+/// As seen: 8 % were shown of a context that the server had counted as nearly full.
+#[test]
+fn a_servers_count_stands_above_the_estimate() {
+    let budget = limited(32_768);
+    let mut records = vec![said(Role::User, 8_000), said(Role::Assistant, 100), reported(29_500, 30)];
+    let full = gauge(&budget, &fold(&records));
+    assert_eq!((full.used, full.usage().percent), (29_530, 91));
+    assert!(full.should_compact());
+    records.push(said(Role::User, 1_000));
+    let later = gauge(&budget, &fold(&records)).used;
+    assert!((31_000..32_000).contains(&later), "what comes is weighed by what was counted: {later}");
+}
+
 #[test]
 fn a_server_that_does_not_count_is_not_believed() {
     let records = [said(Role::User, 30_000), said(Role::Assistant, 30), reported(10, 5)];

@@ -139,13 +139,20 @@ pub(crate) fn plan(
     };
     let plan = CompactionPlan {
         compaction,
-        summary_bytes: (room * 3 / 10).clamp(squeeze.least_summary(), MOST_SUMMARY),
+        summary_bytes: match trigger {
+            Trigger::Auto | Trigger::Refused => (room * 3 / 10).clamp(squeeze.least_summary(), MOST_SUMMARY),
+            // A person who asks has a reason, also where there is room: the summary is in proportion to what it replaces.
+            Trigger::Asked => {
+                let most = usize::try_from(transcript.size().total() / 3).unwrap_or(MOST_SUMMARY);
+                (room * 3 / 10).min(most).clamp(squeeze.least_summary(), MOST_SUMMARY)
+            }
+        },
         shortened,
     };
     let (weight, total) = (plan.weight(size), size.total());
     let worth_it = match trigger {
         Trigger::Auto | Trigger::Refused => weight * 20 < total * 19,
-        Trigger::Asked => weight < total,
+        Trigger::Asked => true,
     };
     worth_it.then_some(plan)
 }

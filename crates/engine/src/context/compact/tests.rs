@@ -204,9 +204,11 @@ fn an_asked_one_needs_something_to_drop() {
     said(&mut short, Role::User, "hi");
     said(&mut short, Role::Assistant, "hello");
     assert!(
-        plan(&short, &gauge(&short), Trigger::Asked, Squeeze::Ease).is_none(),
+        plan(&short, &gauge(&short), Trigger::Auto, Squeeze::Ease).is_none(),
         "a summary would be longer"
     );
+    let asked = plan(&short, &gauge(&short), Trigger::Asked, Squeeze::Ease);
+    assert!(asked.is_some(), "who asks for it has a reason");
     let transcript = worked();
     let weight = |trigger| {
         plan(&transcript, &gauge(&transcript), trigger, Squeeze::Ease).unwrap().weight(transcript.size())

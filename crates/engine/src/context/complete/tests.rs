@@ -173,7 +173,7 @@ fn a_hanging_folder_costs_its_patience_and_only_so_many_threads() {
         let began = Instant::now();
         let completions = completer.complete(completer.ask(), "@x", 2, &names());
         assert!(completions.timed_out);
-        // Whoever asks again at once must not have used up all tries before a folder can answer.
+        // Asking again at once must not use up all tries before a folder can answer.
         assert!((Duration::from_millis(20)..PATIENCE).contains(&began.elapsed()));
         assert!(*completer.listings.running() <= MOST_HANGING);
     }

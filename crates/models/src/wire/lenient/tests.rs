@@ -51,7 +51,7 @@ fn half_a_pair_is_replaced_and_all_else_kept() {
         let value: Value = serde_json::from_str(&without_lone_surrogates(escaped)).unwrap();
         assert_eq!(value, expected, "{escaped}");
     }
-    // What is no escape at all is left to be found unreadable.
+    // Text that is no escape at all is left to be found unreadable.
     for broken in ["\"\\", "\"\\u", "\"\\ud8", "\"\\ü\"", ""] {
         assert_eq!(without_lone_surrogates(broken), broken);
     }

@@ -90,7 +90,8 @@ impl Calls {
             && call.arguments.ends_with('}')
             && serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
         let own_arguments = id.is_empty() || (arguments.starts_with('{') && call.arguments != "{}");
-        (!other_id && !(whole_again && own_arguments)).then_some(at)
+        let is_new = other_id || (whole_again && own_arguments);
+        (!is_new).then_some(at)
     }
 
     pub fn finish(&mut self, ids: &mut Ids) -> Vec<ToolCall> {

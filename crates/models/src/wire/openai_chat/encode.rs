@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use zdx_protocol::{Reasoning, Role, ToolSpec};
 
 use super::super::history::{self, Block, SentImage, Turn, object_text, output_text};
 use super::super::{HttpRequest, Wire, write_body};
 use super::reasoning::{REASONING, REASONING_CONTENT};
-use crate::{ModelError, ModelRequest};
+use crate::{ModelError, ModelRequest, ThinkingSwitch};
 
 #[cfg(test)]
 mod tests;
@@ -35,6 +35,8 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
+    #[serde(flatten)]
+    thinking_off: Option<Map<String, Value>>,
 }
 
 #[derive(Serialize)]
@@ -147,6 +149,7 @@ pub(in crate::wire) fn encode(request: &ModelRequest) -> Result<HttpRequest, Mod
         top_p: request.top_p,
         stream: request.stream,
         stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
+        thinking_off: request.thinking_off.map(thinking_off),
     };
     let body = write_body(&body, request)?;
     Ok(HttpRequest { target: super::CHAT, headers: Wire::OpenaiChat.headers(), body })
@@ -257,8 +260,22 @@ fn joined<'a>(blocks: &'a [Block<'a>]) -> Option<Cow<'a, str>> {
     Some(all)
 }
 
+fn thinking_off(switch: ThinkingSwitch) -> Map<String, Value> {
+    let (name, value) = match switch {
+        // Templates have one name for it or the other.
+        ThinkingSwitch::Template => {
+            ("chat_template_kwargs", json!({ "enable_thinking": false, "thinking": false }))
+        }
+        ThinkingSwitch::Effort => ("reasoning_effort", json!("low")),
+        ThinkingSwitch::Reasoning => ("reasoning", json!({ "enabled": false })),
+        ThinkingSwitch::EnableThinking => ("enable_thinking", json!(false)),
+        ThinkingSwitch::ThinkingType => ("thinking", json!({ "type": "disabled" })),
+    };
+    Map::from_iter([(name.to_owned(), value)])
+}
+
 /// OpenAI's reasoning models refuse the name that every other server knows.
-fn wants_completion_tokens(model: &str) -> bool {
+pub(crate) fn wants_completion_tokens(model: &str) -> bool {
     let numbered = |prefix| {
         model
             .strip_prefix(prefix)

@@ -14,6 +14,7 @@ fn ended(outcome: Outcome) -> Event {
         outcome,
         text,
         usage,
+        last_request: None,
         denied: 0,
         duration_ms: 1,
         cut_short: None,

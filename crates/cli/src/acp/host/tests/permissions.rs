@@ -57,13 +57,22 @@ async fn the_table_decides_about_calls_by_their_kind() {
     }
 }
 
-/// Reads may pass on their kind; whatever else a title names could be anything.
+/// A title and a kind can be written over any call.
 #[tokio::test]
-async fn a_title_alone_allows_reads_and_nothing_else() {
-    for kind in ["read", "search", "think"] {
-        assert_eq!(row(|_| json!({"kind": kind, "title": "Look"})).await, [true; 3], "{kind}");
-    }
-    for kind in ["execute", "edit", "delete", "move", "fetch", "other", "switch_mode", "teleport"] {
+async fn title_and_kind_alone_allow_nothing() {
+    for kind in [
+        "read",
+        "search",
+        "think",
+        "execute",
+        "edit",
+        "delete",
+        "move",
+        "fetch",
+        "other",
+        "switch_mode",
+        "teleport",
+    ] {
         for title in ["Go on", "ls", "`ls`"] {
             let call = json!({"kind": kind, "title": title});
             assert_eq!(row(|_| call.clone()).await, [false, false, true], "{call}");
@@ -224,7 +233,10 @@ async fn a_title_that_is_no_command_says_nothing() {
 #[tokio::test]
 async fn the_answer_is_an_option_of_that_kind_or_none() {
     let mut place = Place::new(Reach::Default);
-    let (yes, no) = (json!({"kind": "read", "title": "Look"}), json!({"kind": "edit", "title": "Change"}));
+    let (yes, no) = (
+        json!({"kind": "read", "title": "Look", "rawInput": {"path": "a"}}),
+        json!({"kind": "edit", "title": "Change"}),
+    );
     let only = |kind: &str| json!([{"optionId": "x", "name": "n", "kind": kind}]);
     assert_eq!(chosen(&place, yes.clone(), only("allow_always")).await.as_deref(), Some("x"));
     assert_eq!(chosen(&place, no.clone(), only("reject_always")).await.as_deref(), Some("x"));

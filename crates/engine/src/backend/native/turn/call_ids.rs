@@ -29,6 +29,11 @@ struct GivenId {
 }
 
 impl AnswerIds {
+    /// Returns the number of calls that are known of.
+    pub(super) fn len(&self) -> usize {
+        self.given.len()
+    }
+
     /// The id of a call that is just beginning: the server's, unless a call of the session has it.
     pub(super) fn announce(&mut self, server: &str, io: &TurnIo) -> String {
         let transcript = io.session.events.transcript();

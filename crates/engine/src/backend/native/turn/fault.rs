@@ -13,7 +13,12 @@ pub(super) fn explain(
     endpoint: &Endpoint,
     person: bool,
 ) -> (ErrorKind, String) {
-    let (kind, message) = words(error, why_final, endpoint, person);
+    let (kind, mut message) = words(error, why_final, endpoint, person);
+    if let Some(why @ NoRetry::Exhausted(made)) = why_final
+        && made.attempts > 0
+    {
+        message = format!("{message}; {why}");
+    }
     let rest = if kept { "; what came of the answer is kept, ask to go on" } else { "" };
     (kind, format!("{message}{rest}"))
 }

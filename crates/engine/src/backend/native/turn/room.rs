@@ -3,7 +3,7 @@
 //! session file whole. What limits and densities are is learnt in `budget`, kept in `limits`.
 //! (The field says context management: truncation, compaction, summarisation.)
 
-use zdx_models::{ModelError, ModelEvent};
+use zdx_models::{ModelError, ModelEvent, ThinkingSwitch};
 use zdx_protocol::compaction::Trigger;
 use zdx_protocol::display::format::count;
 use zdx_protocol::{Compacted, Event, Message, NoticeLevel, Outcome, Part, Role, TurnState, Usage};
@@ -17,6 +17,8 @@ use crate::context::{input, prune};
 
 const LEAST_ASKED: u64 = 200;
 const MOST_ASKED: u64 = 4_096;
+/// More for a model that thinks first, in case it cannot be kept from it: a summary that is cut off is none.
+const FOR_THINKING: u64 = 4_096;
 /// A server that refuses a request this often objects to something else than its length.
 const MOST_REFUSALS: u32 = 8;
 
@@ -263,7 +265,9 @@ async fn ask_for_summary(
 ) -> Result<(Option<String>, Usage), Broken> {
     let request = summary::request(bytes);
     let left = gauge.left().saturating_sub(gauge.tokens(request.len()));
-    let wanted = (gauge.tokens(bytes) * 3 / 2).clamp(LEAST_ASKED, MOST_ASKED).min(left);
+    let thinks = has_thoughts(io.session.events.transcript().messages());
+    let more = if thinks { FOR_THINKING } else { 0 };
+    let wanted = ((gauge.tokens(bytes) * 3 / 2).clamp(LEAST_ASKED, MOST_ASKED) + more).min(left);
     let mut usage = Usage::default();
     if wanted < LEAST_ASKED {
         return Ok((None, usage));
@@ -275,13 +279,26 @@ async fn ask_for_summary(
     }
     let mut answer = summary::SummaryText::default();
     let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
-    let asking = listen(native, &messages, wanted, summary::most(bytes), &mut answer, &mut usage);
-    let whole = tokio::select! {
-        biased;
-        () = io.cancel.cancelled() => return Err(Broken::Interrupted),
-        result = asking => result.is_ok(),
+    let mut switch = native.endpoint().thinking_switch().filter(|_| thinks);
+    let whole = loop {
+        let asking = listen(native, &messages, wanted, switch, summary::most(bytes), &mut answer, &mut usage);
+        let result = tokio::select! {
+            biased;
+            () = io.cancel.cancelled() => return Err(Broken::Interrupted),
+            result = asking => result,
+        };
+        match result {
+            // The server does not know the switch.
+            Err(ModelError::Status { status: 400 | 422, .. }) if switch.take().is_some() => {}
+            result => break result.is_ok(),
+        }
     };
     Ok((answer.usable(bytes).filter(|_| whole), usage))
+}
+
+fn has_thoughts(messages: &[Message]) -> bool {
+    let mut parts = messages.iter().flat_map(|message| &message.parts);
+    parts.any(|part| matches!(part, Part::Reasoning(_)))
 }
 
 /// Nothing of it is shown: it is said to nobody but the model itself.
@@ -289,13 +306,14 @@ async fn listen(
     native: &Native,
     messages: &[Message],
     max_tokens: u32,
+    thinking_off: Option<ThinkingSwitch>,
     most: usize,
     answer: &mut summary::SummaryText,
     usage: &mut Usage,
 ) -> Result<(), ModelError> {
     let mut request = stream::request(native, messages, max_tokens);
     // Thinking has a budget of its own that would not fit into so short an answer.
-    request.thinking = None;
+    (request.thinking, request.thinking_off) = (None, thinking_off);
     let mut stream = native.seed.client.start(native.endpoint(), &request).await?;
     while let Some(event) = stream.next().await? {
         match event {

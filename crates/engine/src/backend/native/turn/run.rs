@@ -45,6 +45,7 @@ struct Turn {
     calls: Calls,
     text: String,
     usage: Usage,
+    last_request: Option<Usage>,
     /// How often the work was checked and went back to the model.
     failed_checks: u32,
     /// The failure of this turn's last check; None once one passed.
@@ -55,8 +56,8 @@ struct Turn {
 
 impl Turn {
     fn result(self, outcome: Outcome) -> TurnResult {
-        let Self { text, usage, calls, cut_short, .. } = self;
-        TurnResult { outcome, text, usage, denied: calls.denied, cut_short }
+        let Self { text, usage, last_request, calls, cut_short, .. } = self;
+        TurnResult { outcome, text, usage, last_request, denied: calls.denied, cut_short }
     }
 
     async fn steps(&mut self, native: &mut Native, io: &TurnIo) -> Outcome {
@@ -71,8 +72,12 @@ impl Turn {
                     return Outcome::Error;
                 }
             }
-            let (answer, result) = stream::answer(native, io).await;
+            let (mut answer, result) = stream::answer(native, io).await;
             self.usage.add(answer.usage);
+            // One that was broken off reports none.
+            if answer.usage != Usage::default() {
+                self.last_request = Some(answer.usage);
+            }
             if !answer.text.is_empty() {
                 self.text.clone_from(&answer.text);
             }
@@ -105,6 +110,7 @@ impl Turn {
                     }
                 }
             }
+            stop::tell_cut_call(&mut answer, io).await;
             let gauge = native.gauge(&io.session.events.transcript());
             self.calls.room = ResultRoom::new(gauge.result_bytes());
             self.calls.run(answer.calls, io).await;

@@ -2,7 +2,7 @@
 //! an answer: what is said about it.
 
 use zdx_models::StopReason;
-use zdx_protocol::{CutShort, Event, NoticeLevel};
+use zdx_protocol::{CutShort, Event, NoticeLevel, ToolError};
 
 use super::super::Native;
 use super::stream::ModelAnswer;
@@ -55,6 +55,29 @@ fn reason(native: &mut Native, answer: &ModelAnswer) -> Option<String> {
         }
         Some(StopReason::EndTurn | StopReason::ToolUse) | None => return None,
     })
+}
+
+/// A call that was cut off is answered, not run: both are told at what length, and what to do. Without that a model reads that
+/// its JSON ends too soon, and writes the same again.
+pub(super) async fn tell_cut_call(answer: &mut ModelAnswer, io: &TurnIo) {
+    let (written, most) = (answer.usage.output_tokens, u64::from(answer.most));
+    if answer.stop != Some(StopReason::Length) && (most == 0 || written < most) {
+        return;
+    }
+    let Some(last) = answer.calls.last_mut().filter(|last| last.call.arguments.raw().is_some()) else {
+        return;
+    };
+    let cut = match written {
+        written if (1..most).contains(&written) => format!("cut off by the server after {written} tokens"),
+        _ => format!("cut at max_tokens {most}"),
+    };
+    let name = last.call.name.clone();
+    let message =
+        format!("{cut}: write it in parts. The call was not run, because its arguments are incomplete");
+    last.fault = Some(ToolError::invalid(message));
+    let message =
+        format!("a call of {name} was {cut}: write it in parts (the model was told), or raise max_tokens");
+    io.session.events.emit(Event::Notice { level: NoticeLevel::Warning, message, kept: true }).await;
 }
 
 /// By `max_tokens`, or by a limit of the server's own that it does not speak of.

@@ -4,10 +4,10 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
-use zdx_models::retry::{self, NoRetry, Retry};
+use zdx_models::retry::{self, NoRetry, RetriesMade, Retry};
 use zdx_models::{Endpoint, ModelError, ModelEvent, ModelRequest, ModelStream, Outgoing, StopReason};
 use zdx_protocol::record::millis;
-use zdx_protocol::{Event, Message, Reasoning, Role, TurnState, Usage};
+use zdx_protocol::{Event, Message, Reasoning, Role, ToolError, TurnState, Usage};
 
 use super::super::Native;
 use super::call_ids::{AnswerIds, Identified};
@@ -20,12 +20,17 @@ use crate::call::TurnIo;
 const GO_ON: &str = "The connection broke in the middle of your last message. Go on exactly where it stops: begin with the \
      very next character, repeat nothing of it, and do not mention the break.";
 
+/// Calls of one answer that are run. A model that makes more has lost its way, or its server has.
+const MOST_CALLS: usize = 256;
+
 /// What the model said in one answer, however often it had to be asked for the rest of it.
 #[derive(Default)]
 pub(super) struct ModelAnswer {
     /// The last text message of the answer.
     pub text: String,
     pub calls: Vec<Identified>,
+    /// Calls beyond the most that are run: they are counted and dropped.
+    dropped_calls: usize,
     pub stop: Option<StopReason>,
     pub usage: Usage,
     /// The most tokens it was given.
@@ -45,6 +50,8 @@ pub(super) struct ModelAnswer {
     said: bool,
     /// `text` broke off, and what is said next belongs to it.
     pub broken: bool,
+    /// Something came of it since it was last asked for.
+    heard: bool,
     /// A stream of it was empty: the next one is asked for whole, and so with the error, if there is one.
     whole: bool,
 }
@@ -54,6 +61,7 @@ impl ModelAnswer {
     fn drop_rest(&mut self) {
         self.ids = AnswerIds::default();
         self.calls.clear();
+        self.dropped_calls = 0;
         self.growing.clear();
         self.thoughts.clear();
         self.open_text.clear();
@@ -69,7 +77,8 @@ pub(crate) enum Broken {
 }
 
 pub(super) async fn answer(native: &mut Native, io: &TurnIo) -> (ModelAnswer, Result<(), Broken>) {
-    let mut attempt = 0;
+    let mut made = RetriesMade::default();
+    let mut failing: Option<Instant> = None;
     let mut overflow = Overflow::default();
     let mut answer = ModelAnswer::default();
     loop {
@@ -105,41 +114,38 @@ pub(super) async fn answer(native: &mut Native, io: &TurnIo) -> (ModelAnswer, Re
             answer.whole = false;
             continue;
         }
-        let (delay, of) = match retry_delay(native, &error, attempt) {
-            Ok(retry) => retry,
-            Err(why) => {
+        // Also while somebody was asked how much the model holds.
+        if io.cancel.is_cancelled() {
+            keep_partial(&mut answer, io).await;
+            return (answer, Err(Broken::Interrupted));
+        }
+        if std::mem::take(&mut answer.heard) {
+            failing = None;
+        }
+        made.elapsed = failing.get_or_insert_with(Instant::now).elapsed();
+        let (delay, of) = match retry::decide(&error, made, native.config().retry, dice()) {
+            Retry::After(delay) => {
+                made.attempts += 1;
+                (delay, native.config().retry.max_attempts)
+            }
+            Retry::WhenLoaded(delay) => (delay, 0),
+            Retry::No { why } => {
                 keep_partial(&mut answer, io).await;
+                let why = Some(why).filter(|_| !matches!(error, ModelError::ContextTooLong { .. }));
                 return (answer, Err(Broken::Failed(error, why)));
             }
         };
-        attempt += 1;
         answer.whole |= matches!(error, ModelError::Empty(_));
         break_off(&mut answer, io).await;
         answer.drop_rest();
-        let delay_ms = millis(delay);
-        let (reason, continues) = (error.to_string(), answer.said);
+        let (attempt, delay_ms) = (made.attempts, millis(delay));
+        let (reason, continues) = (error.reason(), answer.said);
         io.session.events.emit(Event::Retrying { attempt, of, delay_ms, reason, continues }).await;
         tokio::select! {
             biased;
             () = io.cancel.cancelled() => return (answer, Err(Broken::Interrupted)),
             () = tokio::time::sleep(delay) => {}
         }
-    }
-}
-
-/// How long to wait before another try, and how many tries there are; an error when it is over.
-fn retry_delay(
-    native: &Native,
-    error: &ModelError,
-    attempt: u32,
-) -> Result<(Duration, u32), Option<NoRetry>> {
-    if let ModelError::ContextTooLong { .. } = error {
-        return Err(None);
-    }
-    let of = native.config().retries;
-    match retry::decide(error, attempt, of, dice()) {
-        Retry::After(delay) => Ok((delay, of)),
-        Retry::No { why } => Err(Some(why)),
     }
 }
 
@@ -162,10 +168,14 @@ async fn ask_once(
             event = stream.next() => event.map_err(|error| Broken::Failed(error, None))?,
         };
         match event {
-            Some(event) => take(event, native.endpoint(), answer, io).await,
+            Some(event) => {
+                answer.heard = true;
+                take(event, native.endpoint(), answer, io).await;
+            }
             None => break,
         }
     }
+    cap_calls(answer);
     tell_thoughts(answer, io).await;
     // It may have nothing to add to what broke off: that is whole, then.
     if answer.broken || !answer.open_text.is_empty() {
@@ -222,6 +232,7 @@ pub(super) fn request<'a>(native: &'a Native, messages: &'a [Message], max_token
         temperature: native.temperature,
         top_p: native.top_p,
         thinking: native.thinking(),
+        thinking_off: None,
         stream: native.config().stream,
     }
 }
@@ -260,6 +271,7 @@ async fn take(event: ModelEvent, endpoint: &Endpoint, answer: &mut ModelAnswer, 
             answer.thought = true;
             answer.thoughts.push(Reasoning { text, wire, model, opaque: None, took_ms: None });
         }
+        ModelEvent::ToolCallStarted { id: Some(_), .. } if answer.ids.len() > MOST_CALLS => {}
         ModelEvent::ToolCallStarted { id: Some(wanted), name } => {
             let id = answer.ids.announce(&wanted, io);
             let name = io.tool_name(name);
@@ -275,12 +287,26 @@ async fn take(event: ModelEvent, endpoint: &Endpoint, answer: &mut ModelAnswer, 
                 io.session.events.emit(event).await;
             }
         }
+        // One more is kept for the error that says how many were dropped.
+        ModelEvent::ToolCall(_) if answer.calls.len() > MOST_CALLS => answer.dropped_calls += 1,
         ModelEvent::ToolCall(call) => {
             let identified = answer.ids.identify(call, endpoint, io);
             answer.calls.push(identified);
         }
         ModelEvent::Usage(usage) => answer.usage = usage,
         ModelEvent::Stop(reason) => answer.stop = Some(reason),
+    }
+}
+
+/// The first call beyond those that are run tells the model so.
+fn cap_calls(answer: &mut ModelAnswer) {
+    let all = answer.calls.len() + answer.dropped_calls;
+    if let Some(first) = answer.calls.get_mut(MOST_CALLS) {
+        let message = format!(
+            "this answer held {all} calls; the first {MOST_CALLS} were run, this one and those after it were not: make fewer \
+             calls at a time"
+        );
+        first.fault = Some(ToolError::invalid(message));
     }
 }
 

@@ -3,7 +3,7 @@ use zdx_protocol::{Message, Part, Reasoning, Role};
 
 use crate::wire::Wire::OpenaiChat;
 use crate::wire::testing::*;
-use crate::{ModelEvent, ModelRequest, RequestImages};
+use crate::{ModelEvent, ModelRequest, RequestImages, ThinkingSwitch};
 
 #[test]
 fn a_request_says_all() {
@@ -161,4 +161,22 @@ fn an_image_that_is_gone_is_a_note() {
     let sent = encoded(OpenaiChat, &ModelRequest { images: &images, ..request(&messages, &[]) });
     let gone = "[image not sent: a.png, PNG 8×6, 99 B; its content is no longer kept]\n\ncompare";
     assert_eq!(sent["messages"][1]["content"], gone);
+}
+
+#[test]
+fn thinking_is_switched_off_in_the_servers_own_way() {
+    let messages = [user("sum up")];
+    let plain = encoded(OpenaiChat, &request(&messages, &[]));
+    for (switch, name, value) in [
+        (ThinkingSwitch::Template, "chat_template_kwargs", json!({"enable_thinking":false,"thinking":false})),
+        (ThinkingSwitch::Effort, "reasoning_effort", json!("low")),
+        (ThinkingSwitch::Reasoning, "reasoning", json!({"enabled":false})),
+        (ThinkingSwitch::EnableThinking, "enable_thinking", json!(false)),
+        (ThinkingSwitch::ThinkingType, "thinking", json!({"type":"disabled"})),
+    ] {
+        let off = ModelRequest { thinking_off: Some(switch), ..request(&messages, &[]) };
+        let mut body = encoded(OpenaiChat, &off);
+        assert_eq!(body.as_object_mut().unwrap().remove(name), Some(value));
+        assert_eq!(body, plain);
+    }
 }
