@@ -146,7 +146,7 @@ def every_tool_of_everything():
         raise AssertionError("a key of ours is in the server's environment")
     holds(text(results[3]), "[link ")
     holds(text(results[6]), "5")
-    holds(text(results[7]), "[image image/png, ")
+    holds(text(results[7]), "[image: everything/get-tiny-image, PNG 20×20, ")
     holds(text(results[8]), "not shown]")
     progress = [event["chunk"] for event in events if event["type"] == "tool_progress"]
     holds("".join(progress), "4/4")
